@@ -1,0 +1,1 @@
+"""The ``contact-mpc`` command: one file per command, imported when it is called."""

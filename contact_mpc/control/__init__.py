@@ -1,0 +1,1 @@
+"""MPC on the smoothed linearisation, joint impedance law, guarded commands."""

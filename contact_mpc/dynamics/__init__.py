@@ -1,0 +1,1 @@
+"""Smoothed quasi-dynamic contact steps and their exact derivatives."""

@@ -1,0 +1,1 @@
+"""Shapes, broad phase, signed distances and contact Jacobians, in closed form."""

@@ -1,0 +1,1 @@
+"""Bags read without ROS: records, metrics, recomputed commands and HTML reports."""

@@ -1,0 +1,1 @@
+"""Plants with physics of their own (Drake, MuJoCo) and sensors with noise and delay."""
