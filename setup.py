@@ -1,0 +1,88 @@
+"""Packaging for pip and for colcon (ament_python); every file under config, urdf and launch goes to share/."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+NAME = "contact_mpc"
+ROOT = Path(__file__).resolve().parent
+NODES = ("state_estimator", "mpc_tracker", "trajectory_server", "command_bridge", "plant", "recorder")
+# ament and colcon read the version here, Python code reads contact_mpc.__version__: test_package.py keeps them equal.
+VERSION = "0.1.0"
+
+ROS = ["ros-rclpy[fastrtps]==7.1.6", "ros-common-interfaces==5.3.6"]
+DRAKE = ["drake>=1.51,<2"]
+MUJOCO = ["mujoco>=4,<5"]
+BAGS = ["rosbags>=0.11.9,<0.12"]
+REPORT = ["plotly>=7,<8"]
+DEV = [
+    "hypothesis>=6.170",
+    "mcap>=1.6,<2",
+    "mypy>=2.4,<3",
+    "pre-commit>=4.7,<5",
+    "pytest>=8.3,<10",
+    "pytest-timeout>=2.4,<3",
+    "ruff>=0.17,<0.18",
+]
+
+
+def data_files() -> list[tuple[str, list[str]]]:
+    """Return (directory below the prefix, files) for everything that is installed beside the code."""
+    share = Path("share") / NAME
+    found = [
+        ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
+        (str(share), ["package.xml"]),
+    ]
+    for top in ("config", "urdf", "launch"):
+        for folder in sorted({path.parent for path in (ROOT / top).rglob("*.*") if _is_data(path)}):
+            files = sorted(str(path.relative_to(ROOT)) for path in folder.iterdir() if _is_data(path))
+            found.append((str(share / folder.relative_to(ROOT)), files))
+    return found
+
+
+def _is_data(path: Path) -> bool:
+    return path.is_file() and path.suffix != ".pyc" and not path.name.startswith(".")
+
+
+setup(
+    name=NAME,
+    version=VERSION,
+    description="Closed-loop control of contact-rich motion on quasi-dynamic contact models, with ROS 2 nodes",
+    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    author="contact_mpc developers",
+    maintainer="contact_mpc developers",
+    maintainer_email="contact_mpc@example.org",
+    license="BSD-3-Clause",
+    python_requires=">=3.11,<3.13",
+    packages=find_packages(include=[NAME, f"{NAME}.*"]),
+    package_data={NAME: ["py.typed"]},
+    data_files=data_files(),
+    zip_safe=False,
+    install_requires=[
+        "numba>=0.61,<0.69",
+        "numpy>=1.26,<2.5",
+        "pin>=4.1,<5",
+        "pydantic>=2.10,<3",
+        "PyYAML>=6,<7",
+        "rich>=13.8,<16",
+        "scipy>=1.14,<1.18",
+        "typer>=0.20,<0.30",
+    ],
+    extras_require={
+        "ros": ROS,
+        "drake": DRAKE,
+        "mujoco": MUJOCO,
+        "bags": BAGS,
+        "report": REPORT,
+        "demo": [*ROS, *DRAKE, *BAGS, *REPORT],
+        "demo-sourced-ros": [*DRAKE, *BAGS, *REPORT],
+        "dev": DEV,
+    },
+    entry_points={
+        "console_scripts": [
+            f"contact-mpc = {NAME}.cli.main:main",
+            *(f"{node} = {NAME}.nodes.{node}:main" for node in NODES),
+        ]
+    },
+)
