@@ -1,0 +1,60 @@
+"""The ``contact-mpc`` command: the list of commands, the version, and what an exit code means.
+
+Exit codes: 0 the goal was met, 1 it was not, 2 a user's mistake (one line on stderr), 130 interrupted.
+"""
+
+import sys
+from contextlib import nullcontext
+from typing import Annotated
+
+import typer
+
+from contact_mpc import __version__
+from contact_mpc.cli import bench
+from contact_mpc.cli.lazy import Command, build_group, first_word
+from contact_mpc.cli.output import EXIT_INTERRUPTED, reserved_stdout
+
+COMMANDS = {
+    "run": Command("contact_mpc.cli.run", "Run a task in closed loop: every node as a process over DDS, with a plant."),
+    "replay": Command("contact_mpc.cli.replay", "Recompute estimates and MPC commands from a bag and compare."),
+    "plan": Command("contact_mpc.cli.plan", "Optimise the reference trajectory of a task and write a plan file."),
+    "evaluate": Command("contact_mpc.cli.evaluate", "Run a task many times with perturbed starts and plants."),
+    "doctor": Command("contact_mpc.cli.doctor", "Check what is installed, what is missing and what to do about it."),
+}
+
+
+def build_app(arguments: list[str]) -> typer.Typer:
+    """Return the whole application with the one command imported that `arguments` name."""
+    wanted = first_word(arguments)
+    app = build_group(COMMANDS, wanted, help="Closed-loop control of contact-rich motion on ROS 2.")
+    after = arguments[arguments.index("bench") + 1 :] if wanted == "bench" else []
+    app.add_typer(bench.build_app(after), name="bench", short_help="Measure speed and timing on this machine.")
+    app.callback()(_options)
+    return app
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; with ``--json`` stdout carries the result object and nothing else."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        with reserved_stdout() if "--json" in arguments else nullcontext():
+            build_app(arguments)(args=arguments, prog_name="contact-mpc")
+    except KeyboardInterrupt:  # while the modules of a command are still being imported
+        sys.exit(EXIT_INTERRUPTED)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"contact-mpc {__version__}")
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", "-V", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Closed-loop control of contact-rich motion on ROS 2.
+
+    Results are a table, or one JSON object with --json. Exit code 0 means that the goal was met.
+    """

@@ -1,0 +1,145 @@
+"""Results for people and for machines, and errors without traceback, the same for every command."""
+
+import dataclasses
+import json
+import math
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+import typer
+from rich.console import Console, RenderableType
+
+from contact_mpc import __version__
+from contact_mpc.errors import ContactMpcError
+
+EXIT_GOAL_MISSED = 1
+EXIT_USER_ERROR = 2
+EXIT_INTERRUPTED = 130
+
+_command: ContextVar[str] = ContextVar("command", default="")
+_json_stream: ContextVar[TextIO | None] = ContextVar("json_stream", default=None)
+
+
+def emit(result: dict[str, Any], as_json: bool, table: RenderableType | None = None) -> dict[str, Any]:
+    """Print a result: `table` for people, or with `as_json` one JSON object on stdout and nothing else there.
+
+    Parameters
+    ----------
+    result : dict
+        Snake_case keys with a unit suffix. ``seed`` is null where nothing is drawn at random; ``goal_met`` is
+        true where a command has no goal but to finish.
+    as_json : bool
+        Print the object instead of the table. Not-a-number and infinity become null, which JSON can carry.
+    table : rich renderable, optional
+        What people see; without it nothing is printed for them.
+
+    Returns
+    -------
+    dict
+        The result as printed, with ``command``, ``version``, ``seed``, ``machine`` and ``goal_met``.
+    """
+    complete = {
+        "command": _command.get(),
+        "version": __version__,
+        "seed": None,
+        "machine": describe_machine(),
+        "goal_met": True,
+        **result,
+    }
+    if as_json:
+        stream = _json_stream.get() or sys.stdout
+        print(json.dumps(to_plain(complete), indent=2, allow_nan=False), file=stream, flush=True)
+    elif table is not None:
+        Console().print(table)
+    return complete
+
+
+def to_plain(value: Any) -> Any:
+    """Return `value` in the types of JSON: arrays as lists, paths as text, dataclasses as objects, NaN as null."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return {str(key): to_plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple | set | frozenset):
+        return [to_plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"a result holds {value!r} of type {type(value).__name__}, which JSON cannot carry")
+
+
+def describe_machine() -> dict[str, Any]:
+    """Return what a figure depends on: processor, cores that may be used, memory, system, Python."""
+    return {
+        "processor": _processor_name(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+    }
+
+
+@contextmanager
+def running_command(title: str) -> Iterator[None]:
+    """Name the command that runs, for the ``command`` key of its result."""
+    token = _command.set(title)
+    try:
+        yield
+    finally:
+        _command.reset(token)
+
+
+@contextmanager
+def user_errors() -> Iterator[None]:
+    """Turn a user's mistake into one line on stderr and exit code 2, and Ctrl-C into exit code 130.
+
+    Any other exception is a defect of the package and keeps its traceback.
+    """
+    try:
+        yield
+    except ContactMpcError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(EXIT_USER_ERROR) from error
+    except KeyboardInterrupt as interrupt:
+        typer.echo("interrupted", err=True)
+        raise typer.Exit(EXIT_INTERRUPTED) from interrupt
+
+
+@contextmanager
+def reserved_stdout() -> Iterator[None]:
+    """Keep stdout for `emit`: what libraries and child processes write to it goes to stderr meanwhile.
+
+    Works on the file descriptor, so it also holds for compiled libraries that print.
+    """
+    sys.stdout.flush()
+    kept, python_stdout = os.dup(1), sys.stdout
+    stream = os.fdopen(kept, "w", encoding="utf-8")
+    token = _json_stream.set(stream)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    try:
+        yield
+    finally:
+        sys.stdout = python_stdout
+        python_stdout.flush()
+        os.dup2(kept, 1)
+        _json_stream.reset(token)
+        stream.close()
+
+
+def _processor_name() -> str:
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if Path("/proc/cpuinfo").exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
