@@ -1,0 +1,306 @@
+"""What all nodes share: life cycle with one-line errors, topics of the table, diagnostics, and the process around it.
+
+A node is a `ContactNode` with four hooks, `configure`, `activate`, `deactivate` and `cleanup`; what the user did wrong
+is raised from them as a ContactMpcError and makes the transition fail with one line in the log. `run_node` is the
+`main` of every node process: it spins, and on SIGINT or SIGTERM deactivates, cleans up and exits.
+"""
+
+import ctypes
+import gc
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from lifecycle_msgs.srv import ChangeState
+from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.publisher import Publisher
+from rclpy.signals import SignalHandlerOptions
+from rclpy.subscription import Subscription
+
+from contact_mpc.errors import ContactMpcError, StackError
+from contact_mpc.nodes.parameters import NodeConfig, declare_config
+from contact_mpc.nodes.qos import TOPICS, qos_profile
+
+SPIN_TIMEOUT_S = 0.1
+DIAGNOSTICS_PERIOD_S = 1.0
+CONNECT_TIMEOUT_S = 20.0
+SHUTDOWN_LIMIT_S = 15
+PARENT_VARIABLE = "CONTACT_MPC_PARENT_PID"
+PR_SET_PDEATHSIG = 1
+
+
+class ContactNode(LifecycleNode):
+    """A life-cycle node with a frozen config.
+
+    Attributes
+    ----------
+    config_class : type
+        Config of the node class; its fields are the node's parameters.
+    config : NodeConfig
+        The parameters, from configuration on.
+    is_active : bool
+        Whether the node is between `activate` and `deactivate`.
+    """
+
+    config_class: ClassVar[type[NodeConfig]] = NodeConfig
+
+    def __init__(self, name: str, **kwargs: Any) -> None:
+        super().__init__(name, automatically_declare_parameters_from_overrides=True, **kwargs)
+        self.config: Any = None
+        self.is_active = False
+        self.exit_code = 0
+        self.is_stopping = False
+        self._topic_entities: list[Publisher | Subscription] = []
+        self._diagnostics = self.create_publisher(
+            DiagnosticArray, "/diagnostics", qos_profile(TOPICS["/diagnostics"].quality, "realtime")
+        )
+        self._service_change_state.callback = self._change_state_if_possible
+        self._diagnostics_timer = self.create_timer(DIAGNOSTICS_PERIOD_S, self._publish_diagnostics)
+
+    # Hooks of the concrete node.
+
+    def configure(self) -> None:
+        """Build core object, publishers and subscriptions from `self.config`."""
+
+    def activate(self) -> None:
+        """Begin to act on messages."""
+
+    def deactivate(self) -> None:
+        """Stop acting; the outputs must be left in a safe state."""
+
+    def cleanup(self) -> None:
+        """Release what `configure` made, apart from topics, which are released after it."""
+
+    def diagnose(self) -> tuple[bytes, str, dict[str, object]]:
+        """Return (level, message, values) for /diagnostics."""
+        return DiagnosticStatus.OK, "active" if self.is_active else "inactive", {}
+
+    # Topics of the table.
+
+    def publish_topic(self, name: str) -> Publisher:
+        """Create the publisher of a topic of the table, with its quality of service in the node's clock."""
+        topic = TOPICS[name]
+        publisher = self.create_publisher(topic.msg_type, topic.name, qos_profile(topic.quality, self.config.clock))
+        self._topic_entities.append(publisher)
+        return publisher
+
+    def subscribe_topic(self, name: str, callback: Callable[[Any], None], raw: bool = False) -> Subscription:
+        """Create a subscription to a topic of the table; `raw` hands the serialized bytes to the callback."""
+        topic = TOPICS[name]
+        profile = qos_profile(topic.quality, self.config.clock)
+        subscription = self.create_subscription(topic.msg_type, topic.name, callback, profile, raw=raw)
+        self._topic_entities.append(subscription)
+        return subscription
+
+    def wait_for_subscribers(self, publisher: Publisher, count: int, timeout_s: float = CONNECT_TIMEOUT_S) -> None:
+        """Wait in lockstep until `count` subscribers (one more when recorded) are connected; returns at once otherwise.
+
+        A volatile message that is published before its subscriber is connected is lost, and lockstep must lose none.
+
+        Raises
+        ------
+        StackError
+            They did not connect in time.
+        """
+        if self.config.clock != "lockstep":
+            return
+        wanted, deadline = count + int(self.config.recorded), time.monotonic() + timeout_s
+        while publisher.get_subscription_count() < wanted:
+            if time.monotonic() > deadline or self.is_stopping:
+                raise StackError(
+                    f"topic {publisher.topic_name}: {publisher.get_subscription_count()} of {wanted} subscribers "
+                    f"connected within {timeout_s:g} s; start and configure the other nodes first"
+                )
+            time.sleep(0.002)
+
+    # Life cycle.
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Read the parameters and build; a user's mistake is one line in the log and a failed transition."""
+
+        def build() -> None:
+            self.config = declare_config(self, self.config_class)
+            self.configure()
+
+        result = self._guarded("configure", build)
+        if result != TransitionCallbackReturn.SUCCESS:
+            self._release()
+        return result
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Activate; a user's mistake fails the transition."""
+        result = self._guarded("activate", self.activate)
+        self.is_active = result == TransitionCallbackReturn.SUCCESS
+        return result
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Deactivate; always succeeds, an error is logged and makes the process exit non-zero."""
+        self._stop("deactivate", self.deactivate)
+        self.is_active = False
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Release everything that configuration made; always succeeds, as deactivation does."""
+        self._stop("clean up", self.cleanup)
+        self._release()
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Deactivate and clean up from whatever state, and end the process."""
+        if self.is_active:
+            self.on_deactivate(state)
+        if self._topic_entities:
+            self.on_cleanup(state)
+        self.is_stopping = True
+        return TransitionCallbackReturn.SUCCESS
+
+    def _change_state_if_possible(self, request: ChangeState.Request, response: ChangeState.Response) -> Any:
+        """Answer a request to change state; where the state does not allow it, rclpy alone would raise and kill the node."""
+        possible = {item[0]: item[1] for item in self._state_machine.available_transitions}
+        wanted = request.transition
+        if wanted.id in possible if not wanted.label else wanted.label in possible.values():
+            return self._LifecycleNodeMixin__on_change_state(request, response)
+        self.get_logger().error(
+            f"refused transition {wanted.label or wanted.id} in state {self.current_state_label()}; "
+            f"possible: {', '.join(possible.values())}"
+        )
+        response.success = False
+        return response
+
+    def _guarded(self, verb: str, action: Callable[[], None]) -> TransitionCallbackReturn:
+        try:
+            action()
+        except ContactMpcError as error:
+            self.get_logger().error(f"cannot {verb}: {error}")
+            return TransitionCallbackReturn.FAILURE
+        except Exception:
+            self.get_logger().fatal(f"cannot {verb}: {traceback.format_exc()}")
+            return TransitionCallbackReturn.FAILURE
+        return TransitionCallbackReturn.SUCCESS
+
+    def _stop(self, verb: str, action: Callable[[], None]) -> None:
+        if self._guarded(verb, action) != TransitionCallbackReturn.SUCCESS:
+            self.exit_code = 1
+
+    def _release(self) -> None:
+        for entity in self._topic_entities:
+            if isinstance(entity, Publisher):
+                self.destroy_publisher(entity)
+            else:
+                self.destroy_subscription(entity)
+        self._topic_entities.clear()
+
+    # Process.
+
+    def current_state_label(self) -> str:
+        """Return "unconfigured", "inactive", "active" or "finalized"."""
+        return str(self._state_machine.current_state[1])
+
+    def spin_some(self, executor: Executor) -> None:
+        """Handle what has arrived; called in a loop by the process. Nodes with a loop of their own override it."""
+        executor.spin_once(timeout_sec=SPIN_TIMEOUT_S)
+
+    def fail(self, reason: str) -> None:
+        """End the process with a non-zero exit code after one line of explanation."""
+        self.get_logger().fatal(reason)
+        self.exit_code = 1
+        self.is_stopping = True
+
+    def _publish_diagnostics(self) -> None:
+        level, message, values = self.diagnose()
+        status = DiagnosticStatus(level=level, name=self.get_fully_qualified_name(), message=message)
+        status.values = [KeyValue(key=key, value=str(value)) for key, value in values.items()]
+        array = DiagnosticArray(status=[status])
+        array.header.stamp = self.get_clock().now().to_msg()
+        self._diagnostics.publish(array)
+
+
+def run_node(node_class: Callable[[], ContactNode], args: Sequence[str] | None = None) -> int:
+    """Run one node in this process until SIGINT, SIGTERM or shutdown; returns the exit code.
+
+    Parameters
+    ----------
+    node_class : callable
+        A node class whose constructor takes no arguments.
+    args : sequence of str, optional
+        Command line with `--ros-args`; sys.argv by default.
+    """
+    die_with_parent()
+    try:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+        node = node_class()
+    except Exception as error:
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+        rclpy.try_shutdown()
+        return 2
+    _stop_on_signals(node)
+    executor = make_executor()
+    executor.add_node(node)
+    try:
+        while not node.is_stopping and rclpy.ok():
+            node.spin_some(executor)
+    except ExternalShutdownException:
+        node.get_logger().info("shut down from outside")
+    except ContactMpcError as error:
+        node.fail(str(error))
+    except Exception:
+        node.fail(traceback.format_exc())
+    _shut_down(node, executor)
+    return node.exit_code
+
+
+def make_executor() -> Executor:
+    """Return the fastest executor that this rclpy has (the events executor, driven by `spin_once`)."""
+    try:
+        from rclpy.experimental import EventsExecutor
+    except ImportError:
+        return SingleThreadedExecutor()
+    return EventsExecutor()
+
+
+def die_with_parent() -> None:
+    """Have the kernel send SIGTERM to this process when the orchestrator that started it dies, however it dies."""
+    parent = os.environ.get(PARENT_VARIABLE)
+    if parent is None:
+        return
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != int(parent):
+        sys.exit(1)
+
+
+def freeze_garbage() -> None:
+    """Move everything allocated so far out of the garbage collector's sight, so that collections stay short."""
+    gc.collect()
+    gc.freeze()
+
+
+def _stop_on_signals(node: ContactNode) -> None:
+    """Stop the loop on SIGINT and SIGTERM, however often they come; a shutdown that hangs is cut by SIGALRM."""
+
+    def stop(_number: int, _frame: object) -> None:
+        if not node.is_stopping:
+            signal.alarm(SHUTDOWN_LIMIT_S)
+        node.is_stopping = True
+
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, stop)
+
+
+def _shut_down(node: ContactNode, executor: Executor) -> None:
+    node.is_stopping = True
+    label = node.current_state_label()
+    if label == "active":
+        node.trigger_deactivate()
+    if label in ("active", "inactive"):
+        node.trigger_cleanup()
+    executor.remove_node(node)
+    executor.shutdown()
+    node.destroy_node()
+    rclpy.try_shutdown()
