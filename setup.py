@@ -31,7 +31,7 @@ def data_files() -> list[tuple[str, list[str]]]:
     share = Path("share") / NAME
     found = [
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
-        (str(share), ["package.xml"]),
+        (str(share), ["package.xml", "constraints.txt"]),
     ]
     for top in ("config", "urdf", "launch"):
         for folder in sorted({path.parent for path in (ROOT / top).rglob("*.*") if _is_data(path)}):

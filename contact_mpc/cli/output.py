@@ -12,7 +12,6 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TextIO
 
-import numpy as np
 import typer
 from rich.console import Console, RenderableType
 
@@ -67,7 +66,7 @@ def to_plain(value: Any) -> Any:
         value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, dict):
         return {str(key): to_plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
+    if hasattr(value, "tolist"):  # numpy arrays and scalars
         value = value.tolist()
     if isinstance(value, list | tuple | set | frozenset):
         return [to_plain(item) for item in value]

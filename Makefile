@@ -1,0 +1,90 @@
+# make demo   creates .venv, then turns a ball in a robot hand in closed loop and writes out/demo/report
+# make test   adds the development tools and runs every test
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+PYTHON ?= python3
+VENV ?= .venv
+TASK ?= allegro_ball
+DEMO_DIR ?= out/demo
+DEMO_HOLD_S ?=
+TESTS ?=
+
+BIN := $(VENV)/bin
+INPUTS := setup.py pyproject.toml constraints.txt
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
+
+# rclpy: of a sourced ROS 2 where there is one (then its numpy too, which its messages are compiled against),
+# otherwise from the PyPI wheels in the `ros` extra.
+ifdef ROS_DISTRO
+  RCLPY := sourced
+  SYSTEM_SITE := true
+  DEMO_EXTRA := demo-sourced-ros
+  PINS := $(VENV)/constraints.txt
+else
+  RCLPY := wheels
+  SYSTEM_SITE := false
+  DEMO_EXTRA := demo
+  PINS := constraints.txt
+endif
+ENVIRONMENT := $(VENV)/.rclpy-$(RCLPY)
+
+define INSTALL_FAILED
+echo; \
+echo "The installation failed; the reason stands above. What to do:"; \
+echo "  no network or index:  check it, then run make again; packages that are there are kept"; \
+echo "  no space:             it needs 2 GB under $(CURDIR)/$(VENV)"; \
+echo "  half an environment:  make clean, then make again"; \
+echo "  no wheel found:       Linux x86_64 or aarch64 with Python 3.11 or 3.12: make PYTHON=python3.12"; \
+exit 1
+endef
+
+# Recordings and reports in out/ stay; `make clean` removes the environment and what tools left behind.
+.PHONY: demo demo-short test lint types check clean
+demo: $(VENV)/.demo
+	$(BIN)/contact-mpc run $(TASK) --report $(DEMO_DIR)/report --record $(DEMO_DIR) $(if $(DEMO_HOLD_S),--hold-s $(DEMO_HOLD_S))
+
+demo-short: DEMO_HOLD_S = 0.5
+demo-short: demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest $(TESTS)
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+check: lint types test
+
+clean:
+	rm -rf $(VENV) build dist install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find contact_mpc launch test -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(ENVIRONMENT):
+	@$(PYTHON) -c "import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))" || \
+	  { echo "$(PYTHON) is not Python 3.11 or 3.12; give one: make PYTHON=python3.12"; exit 1; }
+ifdef ROS_DISTRO
+	@$(PYTHON) -c "import rclpy" || \
+	  { echo "ROS 2 $(ROS_DISTRO) is sourced, but $(PYTHON) cannot import its rclpy: give its Python with"; \
+	    echo "make PYTHON=/usr/bin/python3, or use a shell where no ROS 2 is sourced"; exit 1; }
+endif
+	@grep -qsx "include-system-site-packages = $(SYSTEM_SITE)" $(VENV)/pyvenv.cfg || \
+	  { rm -rf $(VENV); $(PYTHON) -m venv $(if $(filter true,$(SYSTEM_SITE)),--system-site-packages) $(VENV); } || \
+	  { rm -rf $(VENV); echo "python's venv is missing: apt install python3-venv, then run make again"; exit 1; }
+	@rm -f $(VENV)/.rclpy-* $(VENV)/.demo $(VENV)/.dev
+	@touch $@
+
+$(VENV)/constraints.txt: constraints.txt | $(ENVIRONMENT)
+	grep -v '^numpy==' constraints.txt > $@
+	$(PYTHON) -c "import numpy; print('numpy==' + numpy.__version__)" >> $@
+
+$(VENV)/.demo: $(INPUTS) $(filter-out constraints.txt,$(PINS)) | $(ENVIRONMENT)
+	@echo "Installing into $(VENV): about 1.5 GB, a few minutes the first time"
+	@$(PIP) -c $(PINS) -e '.[$(DEMO_EXTRA)]' || { $(INSTALL_FAILED); }
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.demo
+	@$(PIP) -c $(PINS) -e '.[$(DEMO_EXTRA),mujoco,dev]' || { $(INSTALL_FAILED); }
+	@touch $@
