@@ -88,7 +88,7 @@ class ContactNode(LifecycleNode):
         """Create the publisher of a topic of the table, with its quality of service in the node's clock."""
         topic = TOPICS[name]
         publisher = self.create_publisher(topic.msg_type, topic.name, qos_profile(topic.quality, self.config.clock))
-        self._topic_entities.append(publisher)
+        self.add_topic_entity(publisher)
         return publisher
 
     def subscribe_topic(self, name: str, callback: Callable[[Any], None], raw: bool = False) -> Subscription:
@@ -96,8 +96,12 @@ class ContactNode(LifecycleNode):
         topic = TOPICS[name]
         profile = qos_profile(topic.quality, self.config.clock)
         subscription = self.create_subscription(topic.msg_type, topic.name, callback, profile, raw=raw)
-        self._topic_entities.append(subscription)
+        self.add_topic_entity(subscription)
         return subscription
+
+    def add_topic_entity(self, entity: Publisher | Subscription) -> None:
+        """Have a publisher or subscription released on cleanup."""
+        self._topic_entities.append(entity)
 
     def wait_for_subscribers(self, publisher: Publisher, count: int, timeout_s: float = CONNECT_TIMEOUT_S) -> None:
         """Wait in lockstep until `count` subscribers (one more when recorded) are connected; returns at once otherwise.
@@ -162,7 +166,7 @@ class ContactNode(LifecycleNode):
         return TransitionCallbackReturn.SUCCESS
 
     def _change_state_if_possible(self, request: ChangeState.Request, response: ChangeState.Response) -> Any:
-        """Answer a request to change state; where the state does not allow it, rclpy alone would raise and kill the node."""
+        """Answer a request to change state; rclpy alone raises where the state forbids it."""
         possible = {item[0]: item[1] for item in self._state_machine.available_transitions}
         wanted = request.transition
         if wanted.id in possible if not wanted.label else wanted.label in possible.values():

@@ -36,7 +36,7 @@ class Topic:
     quality : str
         Quality of service in the realtime clock.
     recorded : bool
-        Whether the recorder writes it.
+        Whether the recorder subscribes to it.
     """
 
     name: str
@@ -60,7 +60,7 @@ _TOPICS = (
     Topic("position_controller/commands", Float64MultiArray, "R1"),
     Topic("command_bridge/safety", DiagnosticStatus, "L1"),
     Topic("plant/object_odom", Odometry, "BE1"),
-    Topic("run_metadata", String, "L1"),
+    Topic("run_metadata", String, "L1", recorded=False),  # the recorder writes it itself
     Topic("recorder/written_until", UInt64, "R1", recorded=False),
     Topic("/diagnostics", DiagnosticArray, "R10"),
     Topic("/clock", Clock, "BE1"),
