@@ -1,0 +1,78 @@
+"""Parameters of the state estimator: one frozen place with type, unit, range and meaning of each."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class EstimatorConfig(BaseModel):
+    """Noise, gates and time limits of the state estimator.
+
+    The object filter has the bandwidth omega0 = (S / (sigma^2 T))^(1/4) [rad/s] where S is the squared acceleration
+    noise density, sigma the pose noise and T the time between poses. Static noise falls with sqrt(omega0), the error
+    under an acceleration a is a / omega0^2. The defaults give 8 rad/s (rotation) and 6 rad/s (translation) for poses
+    at 60 Hz with 0.5 degrees and 0.5 mm: slow objects, small jumps.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    pose_noise_rad: float = Field(
+        default=0.0087, gt=0, le=1,
+        description="standard deviation of a measured rotation, each axis",
+        json_schema_extra={"unit": "rad"},
+    )
+    pose_noise_m: float = Field(
+        default=0.0005, gt=0, le=1,
+        description="standard deviation of a measured position, each axis",
+        json_schema_extra={"unit": "m"},
+    )
+    accel_noise_rad_s2: float = Field(
+        default=0.07, gt=0, le=1000,
+        description="density of the white angular acceleration; smaller is smoother and slower",
+        json_schema_extra={"unit": "rad/s^2/sqrt(Hz)"},
+    )
+    accel_noise_m_s2: float = Field(
+        default=0.0023, gt=0, le=1000,
+        description="density of the white linear acceleration; smaller is smoother and slower",
+        json_schema_extra={"unit": "m/s^2/sqrt(Hz)"},
+    )
+    initial_velocity_rad_s: float = Field(
+        default=0.05, gt=0, le=100,
+        description="standard deviation of the angular velocity at the first pose",
+        json_schema_extra={"unit": "rad/s"},
+    )
+    initial_velocity_m_s: float = Field(
+        default=0.005, gt=0, le=100,
+        description="standard deviation of the linear velocity at the first pose",
+        json_schema_extra={"unit": "m/s"},
+    )
+    gate_probability: float = Field(
+        default=0.9999, gt=0.5, lt=1,
+        description="share of the poses that a correct filter accepts; the rest are outliers",
+        json_schema_extra={"unit": "1"},
+    )
+    max_consecutive_outliers: int = Field(
+        default=6, ge=1, le=1000,
+        description="after so many outliers in a row the filter starts again at the last one",
+        json_schema_extra={"unit": "1"},
+    )
+    pose_stale_after_s: float = Field(
+        default=0.15, gt=0, le=10,
+        description="age of the newest accepted pose beyond which it is held and called stale",
+        json_schema_extra={"unit": "s"},
+    )
+    joints_stale_after_s: float = Field(
+        default=0.02, gt=0, le=10,
+        description="age of the newest joint state beyond which the joints are called stale",
+        json_schema_extra={"unit": "s"},
+    )
+    joint_velocity_filter_s: float = Field(
+        default=0.01, gt=0, le=1,
+        description="time constant of the joint velocity when the driver sends none",
+        json_schema_extra={"unit": "s"},
+    )
+    clock_tolerance_s: float = Field(
+        default=0.1, gt=0, le=10,
+        description="poses further ahead of the joints are refused; joints further back restart",
+        json_schema_extra={"unit": "s"},
+    )

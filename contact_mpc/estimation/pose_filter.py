@@ -1,0 +1,161 @@
+"""Error-state Kalman filter of one object's pose with constant velocity.
+
+Model: x' = x (+) v dt, v' = v + w with white acceleration of density S. Measurement: the pose, noise R. With
+F = [[A, B], [0, 1]] from the chart and D = [[S dt^3/3, S dt^2/2], [S dt^2/2, S dt]],
+
+    P' = F P F' + D,    K = P H' (H P H' + R)^-1,    (dx, dv) = K (z (-) x),    P = (1 - K H) P (1 - K H)' + K R K'
+
+(Joseph form). The filter lives at the stamps of the measurements, whenever they arrive; `predict` carries it to the
+time asked for, which is what compensates the delay of the poses. Wrong when the object accelerates for longer than
+1 / omega0 (see EstimatorConfig): it then lags by a / omega0^2.
+
+Source: J. Sola, "Quaternion kinematics for the error-state Kalman filter", 2017, ch. 7 (global angular errors).
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2
+
+from contact_mpc.errors import InputError
+from contact_mpc.estimation.charts import Chart, accel_covariance
+from contact_mpc.estimation.config import EstimatorConfig
+
+FloatArray = NDArray[np.float64]
+MIN_RESTART_SPAN_S = 1e-3  # one outlier alone tells nothing about the velocity: its noise over this time
+Verdict = Literal["accepted", "outlier", "restarted", "late"]
+
+
+@dataclass(frozen=True)
+class FilterState:
+    """Mean and covariance at one stamp. x: configuration; v: (n,) tangent velocity; P: (2n, 2n) of (dx, dv)."""
+
+    stamp_ns: int
+    x: FloatArray
+    v: FloatArray
+    P: FloatArray
+
+
+class PoseFilter:
+    """Pose filter of one object.
+
+    Parameters
+    ----------
+    chart : Chart
+        Its configuration space.
+    config : EstimatorConfig
+        Noise, gate and limits.
+    """
+
+    def __init__(self, chart: Chart, config: EstimatorConfig) -> None:
+        self._chart, self._config = chart, config
+        self._gate = float(chi2.ppf(config.gate_probability, chart.n))
+        self._state: FilterState | None = None
+        self._density = np.zeros((chart.n, chart.n))
+        self._first_outlier = (0, np.zeros(0))
+        self.consecutive_outliers = 0
+        self.outliers = 0
+        self.late = 0
+
+    @property
+    def state(self) -> FilterState | None:
+        """State at the newest accepted measurement; None before the first."""
+        return self._state
+
+    def update(self, stamp_ns: int, R_WB: FloatArray, p_WB: FloatArray) -> Verdict:
+        """Take a pose measured at stamp_ns.
+
+        Returns
+        -------
+        str
+            "accepted"; "late": not newer than the newest, left out; "outlier": beyond the gate, left out;
+            "restarted": one outlier too many in a row, the filter starts again here.
+        """
+        if self._state is None:
+            self._start(stamp_ns, R_WB, p_WB)
+            return "accepted"
+        if stamp_ns <= self._state.stamp_ns:
+            self.late += 1
+            return "late"
+        prior = self._propagate(self._state, stamp_ns)
+        z = self._chart.from_pose(R_WB, p_WB, prior.x)
+        innovation = self._chart.difference(prior.x, z)
+        noise = self._measurement_covariance(prior.x)
+        n = self._chart.n
+        gain = np.linalg.solve(prior.P[:n, :n] + noise, prior.P[:n, :]).T.astype(np.float64)
+        distance = innovation @ np.linalg.solve(prior.P[:n, :n] + noise, innovation)
+        if distance > self._gate:
+            return self._reject(stamp_ns, z)
+        self._correct(prior, innovation, gain, noise)
+        return "accepted"
+
+    def predict(self, t_ns: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return x, v (n,) and the covariance of x (n, n) at t_ns; the filter itself does not change.
+
+        Beyond the age `pose_stale_after_s` the mean stops (v = 0) and only the covariance grows.
+        """
+        if self._state is None:
+            raise InputError("pose filter: predict() before the first pose; give it a pose by update() first")
+        moved_until = min(t_ns, self._state.stamp_ns + round(self._config.pose_stale_after_s * 1e9))
+        moved = self._propagate(self._state, moved_until)
+        n = self._chart.n
+        if moved_until == t_ns:
+            return moved.x, moved.v, moved.P[:n, :n]
+        return moved.x, np.zeros(n), self._propagate(self._state, t_ns).P[:n, :n]
+
+    def _measurement_covariance(self, x: FloatArray) -> FloatArray:
+        return self._chart.covariance(x, self._config.pose_noise_rad, self._config.pose_noise_m)
+
+    def _start(self, stamp_ns: int, R_WB: FloatArray, p_WB: FloatArray) -> None:
+        x, n = self._chart.from_pose(R_WB, p_WB, None), self._chart.n
+        P = np.zeros((2 * n, 2 * n))
+        P[:n, :n] = self._measurement_covariance(x)
+        P[n:, n:] = self._chart.covariance(x, self._config.initial_velocity_rad_s, self._config.initial_velocity_m_s)
+        self._set(FilterState(stamp_ns, x, np.zeros(n), P))
+
+    def _reject(self, stamp_ns: int, z: FloatArray) -> Verdict:
+        self.outliers += 1
+        self.consecutive_outliers += 1
+        if self.consecutive_outliers == 1:
+            self._first_outlier = stamp_ns, z
+        if self.consecutive_outliers < self._config.max_consecutive_outliers:
+            return "outlier"
+        self._restart(stamp_ns, z)
+        return "restarted"
+
+    def _restart(self, stamp_ns: int, z: FloatArray) -> None:
+        """Start at the last of a row of outliers, with the velocity from the first: v = (z (-) z_first) / T.
+
+        P = [[R, R / T], [R / T, 2 R / T^2]], so that an object that moves too fast for the gate is caught again.
+        """
+        first_ns, z_first = self._first_outlier
+        span = max((stamp_ns - first_ns) * 1e-9, MIN_RESTART_SPAN_S)
+        R = self._measurement_covariance(z)
+        P = np.block([[R, R / span], [R / span, 2.0 * R / span**2]])
+        self._set(FilterState(stamp_ns, z, self._chart.difference(z_first, z) / span, P))
+
+    def _set(self, state: FilterState) -> None:
+        self._state = state
+        self._density = accel_covariance(self._chart, state.x, self._config)
+        self.consecutive_outliers = 0
+
+    def _propagate(self, state: FilterState, t_ns: int) -> FilterState:
+        dt = max(0, t_ns - state.stamp_ns) * 1e-9
+        n, S = self._chart.n, self._density
+        F, D = np.eye(2 * n), np.empty((2 * n, 2 * n))
+        F[:n, :n], F[:n, n:] = self._chart.transition(state.v, dt)
+        D[:n, :n], D[n:, n:] = S * (dt**3 / 3.0), S * dt
+        D[:n, n:] = D[n:, :n] = S * (dt**2 / 2.0)
+        return FilterState(t_ns, self._chart.integrate(state.x, state.v * dt), state.v, F @ state.P @ F.T + D)
+
+    def _correct(self, prior: FilterState, innovation: FloatArray, gain: FloatArray, noise: FloatArray) -> None:
+        """Apply the gain (2n, n). The reset of the error to zero turns it by O(|dx|^2), which is left out."""
+        n = self._chart.n
+        correction = gain @ innovation
+        residual = np.eye(2 * n)
+        residual[:, :n] -= gain
+        P = residual @ prior.P @ residual.T + gain @ noise @ gain.T
+        x = self._chart.integrate(prior.x, correction[:n])
+        self._set(FilterState(prior.stamp_ns, x, prior.v + correction[n:], 0.5 * (P + P.T)))

@@ -1,0 +1,160 @@
+"""State of the whole system from joint states and delayed, noisy object poses.
+
+Joints are taken as measured; each object has its own pose filter (contact_mpc.estimation.pose_filter), which lives
+at the stamps of the poses and is carried to the time asked for. The estimate is a pure function of the sequence of
+inputs and their stamps: no wall clock, no randomness, so that a recorded run gives the same estimates again.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_mpc.errors import InputError
+from contact_mpc.estimation.charts import build_charts
+from contact_mpc.estimation.config import EstimatorConfig
+from contact_mpc.estimation.joint_filter import JointFilter, JointSample
+from contact_mpc.estimation.pose_filter import PoseFilter
+from contact_mpc.model.state import EstimatedState
+from contact_mpc.model.system import System
+
+FloatArray = NDArray[np.float64]
+ORTHONORMALITY_TOLERANCE = 1e-6  # a rotation from a quaternion rounded to float32 is orthonormal to about 1e-7
+
+
+class StateEstimator:
+    """Estimates q and v of all objects and robots in the world frame.
+
+    Parameters
+    ----------
+    system : System
+        Names, index maps and object kinematics.
+    config : EstimatorConfig
+        Noise, gates and time limits.
+    """
+
+    def __init__(self, system: System, config: EstimatorConfig | None = None) -> None:
+        self._system = system
+        self._config = config or EstimatorConfig()
+        self.time_jumps = 0
+        self.late_joints = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all measurements; the counters of time jumps and late joints stay."""
+        self._joints = JointFilter(self._system.joint_names, self._config.joint_velocity_filter_s)
+        self._filters = [PoseFilter(chart, self._config) for chart in build_charts(self._system)]
+        self._verdicts = ["accepted"] * len(self._filters)
+
+    @property
+    def outliers(self) -> int:
+        """Count of poses left out by the gate."""
+        return sum(item.outliers for item in self._filters)
+
+    @property
+    def late_poses(self) -> int:
+        """Count of poses left out because a newer one had been taken."""
+        return sum(item.late for item in self._filters)
+
+    def update_joints(
+        self, t_ns: int, q_a: FloatArray, v_a: FloatArray | None = None, tau: FloatArray | None = None
+    ) -> None:
+        """Take a joint state in the order of `System.joint_names`.
+
+        Parameters
+        ----------
+        t_ns : int
+            Its stamp. One not newer than the last is left out and counted; one further back than
+            `clock_tolerance_s` restarts the estimator (a simulation that started again).
+        q_a : (n_a,) array
+            Position, rad (m).
+        v_a : (n_a,) array, optional
+            Velocity, rad/s; None, empty or all NaN: derived from q_a.
+        tau : (n_a,) array, optional
+            Torque, N m; None, empty or all NaN: unknown, reported as NaN.
+
+        Raises
+        ------
+        InputError
+            Wrong length or not finite; nothing is taken then.
+        """
+        last = self._joints.sample
+        if last is not None and t_ns <= last.t_ns:
+            if last.t_ns - t_ns <= self._config.clock_tolerance_s * 1e9:
+                self.late_joints += 1
+                return
+            self.time_jumps += 1
+            self.reset()
+        self._joints.update(t_ns, q_a, v_a, tau)
+
+    def update_object_pose(self, stamp_ns: int, R_WB: FloatArray, p_WB: FloatArray, object_index: int = 0) -> None:
+        """Take a pose X_WB = (R_WB (3, 3), p_WB (3,) m) measured at stamp_ns, whenever it arrives.
+
+        Raises
+        ------
+        InputError
+            No such object, wrong shape, not finite, no rotation, or stamped further ahead of the joint states than
+            `clock_tolerance_s`; nothing is taken then.
+        """
+        name = self._object_name(object_index)
+        R, p = _check_pose(name, R_WB, p_WB)
+        last = self._joints.sample
+        if last is not None and stamp_ns - last.t_ns > self._config.clock_tolerance_s * 1e9:
+            raise InputError(
+                f"pose of '{name}' is stamped {(stamp_ns - last.t_ns) * 1e-9:.3f} s ahead of the joint states, allowed "
+                f"clock_tolerance_s = {self._config.clock_tolerance_s} s; synchronise the clocks of camera and robot"
+            )
+        self._verdicts[object_index] = self._filters[object_index].update(stamp_ns, R, p)
+
+    def estimate(self, t_ns: int) -> EstimatedState | None:
+        """Return the state at t_ns; None until joints and a pose of every object were seen.
+
+        The status is "ok" or the first that holds of "joints_stale", "pose_stale", "pose_outlier", "pose_restarted".
+        Robot joints are those of the newest joint state; objects are predicted to t_ns.
+        """
+        joints = self._joints.sample
+        if joints is None or any(item.state is None for item in self._filters):
+            return None
+        predicted = [item.predict(t_ns) for item in self._filters]
+        q = np.concatenate([x for x, _, _ in predicted] + [joints.q])
+        v = np.concatenate([rate for _, rate, _ in predicted] + [joints.v])
+        covariance = _block_diagonal([P for _, _, P in predicted])
+        return EstimatedState(t_ns, q, v, joints.tau, covariance, self._status(t_ns, joints))
+
+    def _status(self, t_ns: int, joints: JointSample) -> str:
+        if t_ns - joints.t_ns > self._config.joints_stale_after_s * 1e9:
+            return "joints_stale"
+        stale_ns = self._config.pose_stale_after_s * 1e9
+        if any(item.state is not None and t_ns - item.state.stamp_ns > stale_ns for item in self._filters):
+            return "pose_stale"
+        for verdict in ("outlier", "restarted"):
+            if verdict in self._verdicts:
+                return f"pose_{verdict}"
+        return "ok"
+
+    def _object_name(self, index: int) -> str:
+        names = self._system.object_names
+        if not 0 <= index < len(names):
+            raise InputError(f"object_index {index} is outside 0..{len(names) - 1} of {', '.join(names)}")
+        return names[index]
+
+
+def _check_pose(name: str, R_WB: FloatArray, p_WB: FloatArray) -> tuple[FloatArray, FloatArray]:
+    R, p = np.array(R_WB, dtype=float), np.array(p_WB, dtype=float)
+    if R.shape != (3, 3) or p.shape != (3,):
+        raise InputError(f"pose of '{name}': R {R.shape}, p {p.shape}; expected (3, 3) and (3,)")
+    if not (np.isfinite(R).all() and np.isfinite(p).all()):
+        raise InputError(f"pose of '{name}' is not finite: R = {R.tolist()}, p = {p.tolist()}")
+    if np.abs(R @ R.T - np.eye(3)).max() > ORTHONORMALITY_TOLERANCE or np.linalg.det(R) < 0.0:
+        raise InputError(f"pose of '{name}': R = {R.tolist()} is no rotation; normalise the quaternion first")
+    return R, p
+
+
+def _block_diagonal(blocks: list[FloatArray]) -> FloatArray:
+    if len(blocks) == 1:
+        return blocks[0]
+    n = sum(block.shape[0] for block in blocks)
+    result, start = np.zeros((n, n)), 0
+    for block in blocks:
+        stop = start + block.shape[0]
+        result[start:stop, start:stop] = block
+        start = stop
+    return result

@@ -1,0 +1,73 @@
+"""Parameters of a node from a ROS parameter file, without ROS: what runs in one process reads the files of the nodes.
+
+A file maps node names, with or without a namespace and wildcards (`/**/state_estimator`, `/**`), to `ros__parameters`;
+dotted names are nested mappings. Later entries win over earlier ones, and named nodes over `/**`, as in rcl.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from contact_mpc.errors import ConfigError
+from contact_mpc.model.resources import resource
+from contact_mpc.model.system_config import read_yaml
+
+KEY = "ros__parameters"
+
+
+def load_node_parameters(path: str | Path, node_name: str) -> dict[str, Any]:
+    """Return the parameters that a file gives to one node, nested; empty when it names other nodes only.
+
+    Parameters
+    ----------
+    path : str or Path
+        A name in config/nodes or the path of a parameter file.
+    node_name : str
+        Name of the node without its namespace.
+
+    Raises
+    ------
+    ConfigError
+        No such file, no YAML, or an entry without `ros__parameters`; names file and entry.
+    """
+    file = resource("nodes", path)
+    parameters: dict[str, Any] = {}
+    matching = [entry for entry in _entries(read_yaml(file), "", file) if _applies(entry[0], node_name)]
+    for _, values in sorted(matching, key=lambda entry: _last(entry[0]) == node_name):
+        _merge(parameters, values)
+    return parameters
+
+
+def _entries(tree: dict[str, Any], prefix: str, file: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Return (full node name, parameters) of every node in the file, in its order."""
+    found = []
+    for name, value in tree.items():
+        full = f"{prefix}/{name}".replace("//", "/")
+        if not isinstance(value, dict):
+            raise ConfigError(f"{file}: key '{full}' is {value!r}; expected a node or namespace with '{KEY}' below it")
+        if KEY not in value:
+            found += _entries(value, full, file)
+        elif isinstance(value[KEY], dict):
+            found.append((full, value[KEY]))
+        else:
+            raise ConfigError(f"{file}: '{full}.{KEY}' is {value[KEY]!r}; expected a mapping of parameter names")
+    return found
+
+
+def _last(full_name: str) -> str:
+    return full_name.rsplit("/", 1)[-1]
+
+
+def _applies(full_name: str, node_name: str) -> bool:
+    return _last(full_name) in (node_name, "*", "**")
+
+
+def _merge(target: dict[str, Any], values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        *parents, leaf = str(name).split(".")
+        branch = target
+        for parent in parents:
+            branch = branch.setdefault(parent, {})
+        if isinstance(value, dict):
+            _merge(branch.setdefault(leaf, {}), value)
+        else:
+            branch[leaf] = value
