@@ -1,0 +1,116 @@
+"""The plant that the loop is closed around: one interface, two engines.
+
+Both engines are built from the same `System` (its URDFs, friction, stiffness, gravity) and run at 1 ms. Their contact
+is almost rigid but not quite: the object sinks into a finger by some hundredths of a millimetre under a newton.
+"""
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_mpc.errors import ConfigError, InputError
+from contact_mpc.model.system import System
+from contact_mpc.sim.perturbation import PlantPerturbation
+
+FloatArray = NDArray[np.float64]
+Interface = Literal["effort", "position"]
+T0_NS = 1_000_000_000  # simulated time at the start of every run
+STEP_NS = 1_000_000
+STEP_S = 1e-3
+ENGINES = ("drake", "mujoco")
+INTERFACES = ("effort", "position")
+
+
+@dataclass(frozen=True)
+class PlantState:
+    """State of the plant at one instant, world frame W.
+
+    Attributes
+    ----------
+    t_ns : int
+        Simulated time, ns.
+    q : (n_q,) array
+        Configuration in the system's order; quaternions wxyz; m, rad.
+    v : (n_v,) array
+        Tangent velocity in the system's order (free object: omega_W, dp_W); m/s, rad/s.
+    tau_applied : (n_a,) array
+        Torque of the drives during the last step, clipped at the effort limits, N m. It is what motor currents show.
+    tau_disturbance : (n_a,) array
+        Torque ripple and friction of the drives during the last step, N m. They act on the joints, unseen.
+    contacts : (k, 7) array
+        Contacts during the last step: point p_W (m), force on the object f_W (N), depth of penetration (m).
+    """
+
+    t_ns: int
+    q: FloatArray
+    v: FloatArray
+    tau_applied: FloatArray
+    tau_disturbance: FloatArray
+    contacts: FloatArray
+
+
+class Plant(Protocol):
+    """A simulated robot with its objects; time starts at T0_NS and advances by 1 ms per step, bit for bit the same."""
+
+    time_ns: int
+
+    def reset(self, q: FloatArray, v: FloatArray | None = None) -> None:
+        """Put the plant at q (n_q,) and v (n_v,), at rest by default, at time T0_NS.
+
+        The perturbation's object offset is added to the objects' positions.
+        """
+        ...
+
+    def step(self, command: FloatArray) -> None:
+        """Advance by 1 ms under a constant joint torque.
+
+        command (n_a,) is that torque, N m (interface "effort"), or the position u of the joint impedance, rad
+        (interface "position"): tau = Kp (u - q) - Kd dq [+ gravity]. Torques are clipped at the effort limits.
+        """
+        ...
+
+    def state(self) -> PlantState:
+        """Return the state now, with the torques and contacts of the last step."""
+        ...
+
+
+def make_plant(
+    engine: str,
+    system: System,
+    interface: Interface = "effort",
+    perturbation: PlantPerturbation | None = None,
+    *,
+    gravity_compensation: bool,
+) -> Plant:
+    """Build a plant of one engine, "drake" or "mujoco", at rest at system.q_default.
+
+    Parameters
+    ----------
+    gravity_compensation : bool
+        Whether the plant itself adds the torques that carry the robot's own weight. False where the bridge adds them.
+
+    Raises
+    ------
+    InputError
+        Unknown engine or interface.
+    ConfigError
+        The engine's package is not installed.
+    """
+    if engine not in ENGINES:
+        raise InputError(f"unknown plant '{engine}'; allowed: {', '.join(ENGINES)}")
+    if interface not in INTERFACES:
+        raise InputError(f"unknown interface '{interface}' of the plant; allowed: {', '.join(INTERFACES)}")
+    module = {"drake": "pydrake", "mujoco": "mujoco"}[engine]
+    if find_spec(module) is None:
+        raise ConfigError(f"plant '{engine}' needs {module}; install it with: pip install 'contact_mpc[{engine}]'")
+    perturbation = perturbation or PlantPerturbation()
+    if engine == "drake":
+        from contact_mpc.sim.drake_plant import DrakePlant
+
+        return DrakePlant(system, interface, perturbation, gravity_compensation)
+    from contact_mpc.sim.mujoco_plant import MujocoPlant
+
+    return MujocoPlant(system, interface, perturbation, gravity_compensation)
