@@ -1,0 +1,188 @@
+"""Kinematic trees as flat arrays, so that one compiled call walks all robots and objects.
+
+A body is what moves with one joint (links on fixed joints are merged into it). A degree of freedom d of a revolute
+joint, of a prismatic joint, or one of the six of a free joint (three rotations, then three translations, along the
+world axes) contributes one column to every Jacobian.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_mpc.model.urdf import Joint, Pose, Shape, Urdf
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+FREE, REVOLUTE, PRISMATIC = 0, 1, 2
+SPHERE, BOX, CAPSULE, CYLINDER = 0, 1, 2, 3
+SHAPE_CODES = {"sphere": SPHERE, "box": BOX, "capsule": CAPSULE, "cylinder": CYLINDER}
+WORLD = -1
+
+
+class Tree(NamedTuple):
+    """Flat arrays over bodies b, degrees of freedom d and geometries g; indices in the order of q and v.
+
+    parent : (n_b,) body index or -1 for the world
+    joint : (n_b,) FREE, REVOLUTE or PRISMATIC
+    i_q, i_v : (n_b,) first index in q and in v
+    R_PJ, p_PJ, axis_J : joint frame in the parent body, axis in the joint frame
+    mass, p_BC, inertia_BC : kg, m, kg m^2 about the centre of mass in the axes of B
+    dof_body : (n_v,) body that d moves;  dof_kind : (n_v,) REVOLUTE or PRISMATIC
+    chain : (n_b, n_chain) degrees of freedom that move b, from the root on, padded with -1;  chain_count : (n_b,)
+    carries : (n_v, n_v) whether motion of k carries the body of d, [k, d]
+    turns : (n_v, n_v) whether motion of k turns the axis of d: k is revolute and of an earlier joint, [k, d]
+    geom_body, geom_shape, geom_size (n_g, 3), R_BG, p_BG : size is (r, 0, 0), half extents, or (r, half length, 0)
+    """
+
+    parent: IntArray
+    joint: IntArray
+    i_q: IntArray
+    i_v: IntArray
+    R_PJ: FloatArray
+    p_PJ: FloatArray
+    axis_J: FloatArray
+    mass: FloatArray
+    p_BC: FloatArray
+    inertia_BC: FloatArray
+    dof_body: IntArray
+    dof_kind: IntArray
+    chain: IntArray
+    chain_count: IntArray
+    carries: BoolArray
+    turns: BoolArray
+    geom_body: IntArray
+    geom_shape: IntArray
+    geom_size: FloatArray
+    R_BG: FloatArray
+    p_BG: FloatArray
+
+
+@dataclass
+class _Body:
+    parent: int
+    kind: int
+    X_PJ: Pose
+    axis: FloatArray
+    joint: Joint | None
+    masses: list[tuple[float, FloatArray, FloatArray]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """One collision primitive: owner ("ball", "allegro"), link, shape and its pose in body `body` (-1: world)."""
+
+    owner: str
+    link: str
+    shape: Shape
+    body: int
+    X_BG: Pose
+
+
+class TreeBuilder:
+    """Collects URDFs one after the other and lays them out flat."""
+
+    def __init__(self) -> None:
+        self.bodies: list[_Body] = []
+        self.geometries: list[Geometry] = []
+        self.joints: list[Joint] = []
+        self.links: dict[tuple[str, str], tuple[int, Pose]] = {}
+
+    def add(self, urdf: Urdf, owner: str, X_WR: Pose, free: bool) -> None:
+        """Add one URDF with its root link at X_WR: welded to the world, or as a free body."""
+        if free:
+            self.bodies.append(_Body(WORLD, FREE, Pose(np.eye(3), np.zeros(3)), np.zeros(3), None))
+            self._add_link(urdf, owner, urdf.root, len(self.bodies) - 1, Pose(np.eye(3), np.zeros(3)))
+        else:
+            self._add_link(urdf, owner, urdf.root, WORLD, X_WR)
+
+    def _add_link(self, urdf: Urdf, owner: str, name: str, body: int, X_BL: Pose) -> None:
+        link = urdf.links[name]
+        self.links[owner, name] = (body, X_BL)
+        self.geometries += [Geometry(owner, name, shape, body, X_BL @ shape.X_LG) for shape in link.collisions]
+        if body != WORLD and link.mass > 0.0:
+            self.bodies[body].masses.append((link.mass, X_BL.R @ link.p_LC + X_BL.p, X_BL.R @ link.inertia @ X_BL.R.T))
+        for joint in (joint for joint in urdf.joints if joint.parent == name):
+            self._add_joint(urdf, owner, joint, body, X_BL)
+
+    def _add_joint(self, urdf: Urdf, owner: str, joint: Joint, body: int, X_BL: Pose) -> None:
+        if joint.kind == "fixed":
+            self._add_link(urdf, owner, joint.child, body, X_BL @ joint.X_PJ)
+            return
+        kind = PRISMATIC if joint.kind == "prismatic" else REVOLUTE
+        self.bodies.append(_Body(body, kind, X_BL @ joint.X_PJ, joint.axis, joint))
+        self.joints.append(joint)
+        self._add_link(urdf, owner, joint.child, len(self.bodies) - 1, Pose(np.eye(3), np.zeros(3)))
+
+    def build(self) -> Tree:
+        """Return the flat arrays."""
+        bodies = self.bodies
+        widths_v = [6 if body.kind == FREE else 1 for body in bodies]
+        widths_q = [7 if body.kind == FREE else 1 for body in bodies]
+        i_v, i_q = (np.concatenate([[0], np.cumsum(w)[:-1]]).astype(np.int64) for w in (widths_v, widths_q))
+        chains = self._chains(i_v, widths_v)
+        chain = np.full((len(bodies), max(map(len, chains))), -1, dtype=np.int64)
+        for row, dofs in zip(chain, chains, strict=True):
+            row[: len(dofs)] = dofs
+        mass, p_BC, inertia = _combine_inertias([body.masses for body in bodies])
+        dof_body = np.repeat(np.arange(len(bodies)), widths_v)
+        dof_kind = np.concatenate([_dof_kinds(body.kind) for body in bodies])
+        return Tree(
+            np.array([body.parent for body in bodies]), np.array([body.kind for body in bodies]), i_q, i_v,
+            np.array([body.X_PJ.R for body in bodies]), np.array([body.X_PJ.p for body in bodies]),
+            np.array([body.axis for body in bodies]), mass, p_BC, inertia, dof_body, dof_kind,
+            chain, np.array([len(dofs) for dofs in chains]), *_influences(chains, dof_body, dof_kind),
+            *self._flatten_geometries(),
+        )
+
+    def _chains(self, i_v: IntArray, widths_v: list[int]) -> list[list[int]]:
+        chains: list[list[int]] = []
+        for index, body in enumerate(self.bodies):
+            own = list(range(i_v[index], i_v[index] + widths_v[index]))
+            chains.append((chains[body.parent] if body.parent != WORLD else []) + own)
+        return chains
+
+    def _flatten_geometries(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray]:
+        items = self.geometries
+        return (
+            np.array([item.body for item in items]),
+            np.array([SHAPE_CODES[item.shape.kind] for item in items]),
+            np.array([_half_sizes(item.shape) for item in items]),
+            np.array([item.X_BG.R for item in items]),
+            np.array([item.X_BG.p for item in items]),
+        )
+
+
+def _dof_kinds(kind: int) -> IntArray:
+    return np.array([REVOLUTE] * 3 + [PRISMATIC] * 3) if kind == FREE else np.array([kind])
+
+
+def _influences(chains: list[list[int]], dof_body: IntArray, dof_kind: IntArray) -> tuple[BoolArray, BoolArray]:
+    carries = np.array([[k in chains[body] for body in dof_body] for k in range(len(dof_body))])
+    earlier = dof_body[:, None] < dof_body[None, :]
+    return carries, carries & earlier & (dof_kind == REVOLUTE)[:, None]
+
+
+def _half_sizes(shape: Shape) -> tuple[float, float, float]:
+    if shape.kind == "sphere":
+        return (shape.size[0], 0.0, 0.0)
+    if shape.kind == "box":
+        return (0.5 * shape.size[0], 0.5 * shape.size[1], 0.5 * shape.size[2])
+    return (shape.size[0], 0.5 * shape.size[1], 0.0)
+
+
+def _combine_inertias(
+    bodies: list[list[tuple[float, FloatArray, FloatArray]]],
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Merge the links of each body: total mass, centre of mass, inertia about it (parallel axes)."""
+    mass, p_BC, inertia = np.zeros(len(bodies)), np.zeros((len(bodies), 3)), np.zeros((len(bodies), 3, 3))
+    for b, parts in enumerate(bodies):
+        mass[b] = sum(m for m, _, _ in parts)
+        if mass[b] > 0.0:
+            p_BC[b] = sum((m * p for m, p, _ in parts), np.zeros(3)) / mass[b]
+        for m, p, I_C in parts:
+            r = p - p_BC[b]
+            inertia[b] += I_C + m * (float(r @ r) * np.eye(3) - np.outer(r, r))
+    return mass, p_BC, inertia

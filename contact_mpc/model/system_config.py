@@ -1,0 +1,116 @@
+"""The system file (config/systems/*.yaml) as a validated, frozen record; unknown keys are refused."""
+
+import difflib
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from contact_mpc.errors import ConfigError
+
+T = TypeVar("T", bound=BaseModel)
+Vector3 = tuple[float, float, float]
+Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+NonNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class FrictionPair(_Frozen):
+    """Friction coefficient of one pair of links, objects or robots, by name."""
+
+    bodies: tuple[str, str] = Field(description="two names: link, object or robot")
+    mu: NonNegative = Field(description="Coulomb friction coefficient, -")
+
+
+class Friction(_Frozen):
+    """Coulomb friction coefficients of the contact pairs."""
+
+    default: NonNegative = Field(description="friction coefficient of pairs that are not listed, -")
+    pairs: tuple[FrictionPair, ...] = Field(default=(), description="exceptions, the last match wins")
+
+
+class RobotConfig(_Frozen):
+    """An impedance-controlled robot: its URDF, where it stands, its joint stiffness."""
+
+    name: str
+    urdf: str = Field(description="file name in urdf/ or a path beside the system file")
+    base_position_m: Vector3 = (0.0, 0.0, 0.0)
+    base_rpy_rad: Vector3 = (0.0, 0.0, 0.0)
+    joint_stiffness_nm_per_rad: Positive | tuple[Positive, ...] = Field(description="Kp per joint, N m/rad")
+    joint_damping_nms_per_rad: NonNegative | tuple[NonNegative, ...] = Field(description="Kd per joint, N m s/rad")
+    joint_reflected_inertia_kg_m2: NonNegative | tuple[NonNegative, ...] = Field(
+        default=0.0, description="rotor inertia seen at the joint, kg m^2 (physics engines only)"
+    )
+
+
+class ObjectConfig(_Frozen):
+    """A manipulated object: a free body, or a body on the joints of its own URDF."""
+
+    name: str
+    urdf: str
+    mobility: Literal["free", "jointed"] = Field(description="free: six degrees; jointed: the URDF's own joints")
+    position_m: Vector3 = (0.0, 0.0, 0.0)
+    rpy_rad: Vector3 = (0.0, 0.0, 0.0)
+
+
+class SystemConfig(_Frozen):
+    """Robots, objects and contact parameters of one system."""
+
+    name: str
+    gravity_m_s2: Vector3 = (0.0, 0.0, -9.81)
+    h_s: Positive = Field(default=0.1, description="time step of the quasi-dynamic model, s")
+    kappa_per_j: Positive = Field(default=1.0e4, description="log-barrier weight, 1/J")
+    activation_distance_m: Positive = Field(default=0.1, description="pairs further apart are left out, m")
+    friction: Friction
+    robots: tuple[RobotConfig, ...] = Field(min_length=1)
+    objects: tuple[ObjectConfig, ...] = Field(min_length=1)
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Read a YAML mapping; raises ConfigError naming the file and the line of a syntax error."""
+    try:
+        data = yaml.safe_load(path.read_text())
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: not valid YAML: {error}") from error
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path}: expected a mapping of keys to values, found {type(data).__name__}")
+    return data
+
+
+def validate(model: type[T], data: dict[str, Any], source: Path | str) -> T:
+    """Validate data against a pydantic model; raises ConfigError naming source, key, value and what is allowed."""
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise ConfigError(f"{source}: {_explain(model, error)}") from error
+
+
+def _explain(model: type[BaseModel], error: ValidationError) -> str:
+    lines = []
+    for item in error.errors():
+        key = ".".join(str(part) for part in item["loc"]) or "(top level)"
+        if item["type"] == "extra_forbidden":
+            lines.append(f"unknown key '{key}'{_suggest(model, item['loc'])}")
+        elif item["type"] == "missing":
+            lines.append(f"key '{key}' is missing")
+        else:
+            lines.append(f"key '{key}' = {item['input']!r}: {item['msg']}")
+    return "; ".join(lines)
+
+
+def _suggest(model: type[BaseModel], loc: tuple[int | str, ...]) -> str:
+    names = list(model.model_fields) if len(loc) == 1 else []
+    if not names:
+        names = [
+            field
+            for sub in (Friction, FrictionPair, RobotConfig, ObjectConfig)
+            for field in sub.model_fields
+        ]
+    close = difflib.get_close_matches(str(loc[-1]), names, n=1)
+    return f" (did you mean '{close[0]}'?)" if close else f" (allowed: {', '.join(sorted(names))})"

@@ -1,0 +1,173 @@
+"""URDF files as plain records: links with inertia and primitive collision shapes, joints with limits.
+
+Only what contact dynamics needs is read. Drake's ``<drake:capsule>`` is understood; meshes are refused.
+"""
+
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_mpc.errors import ModelError
+from contact_mpc.model.rotations import rotation_from_rpy
+
+FloatArray = NDArray[np.float64]
+DRAKE = "{http://drake.mit.edu}"
+SHAPES = {"sphere": ("radius",), "box": ("size",), "capsule": ("radius", "length"), "cylinder": ("radius", "length")}
+MOVING_JOINTS = ("revolute", "prismatic", "continuous")
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Pose of a frame B in a frame A: p_A = R p_B + p."""
+
+    R: FloatArray
+    p: FloatArray
+
+    def __matmul__(self, other: "Pose") -> "Pose":
+        return Pose(self.R @ other.R, self.R @ other.p + self.p)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A collision primitive. size: sphere (r,), box (full x, y, z), capsule and cylinder (r, length along z), m."""
+
+    kind: str
+    size: tuple[float, ...]
+    X_LG: Pose
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link L: mass (kg), centre of mass p_LC (m), rotational inertia about it in the axes of L (kg m^2)."""
+
+    name: str
+    mass: float
+    p_LC: FloatArray
+    inertia: FloatArray
+    collisions: tuple[Shape, ...]
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A joint: its frame in the parent link, its axis in its own frame, its limits (rad or m, per s, N m or N)."""
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    X_PJ: Pose
+    axis: FloatArray
+    lower: float
+    upper: float
+    velocity: float
+    effort: float
+
+
+@dataclass(frozen=True)
+class Urdf:
+    """One parsed URDF file; joints in the order of the file."""
+
+    path: Path
+    name: str
+    links: dict[str, Link]
+    joints: tuple[Joint, ...]
+    root: str
+
+
+def read_urdf(path: Path) -> Urdf:
+    """Parse a URDF file.
+
+    Raises
+    ------
+    ModelError
+        The file is missing, not XML, not a tree, has a shape that is no primitive, or a joint without limits.
+    """
+    try:
+        robot = ET.parse(path).getroot()
+    except OSError as error:
+        raise ModelError(f"{path}: URDF cannot be read ({error.strerror})") from error
+    except ET.ParseError as error:
+        raise ModelError(f"{path}: not valid XML: {error}") from error
+    links = {element.get("name", ""): _read_link(element, path) for element in robot.findall("link")}
+    joints = tuple(_read_joint(element, path) for element in robot.findall("joint"))
+    return Urdf(path, robot.get("name", path.stem), links, joints, _find_root(links, joints, path))
+
+
+def _find_root(links: dict[str, Link], joints: tuple[Joint, ...], path: Path) -> str:
+    children = {joint.child for joint in joints}
+    unknown = (children | {joint.parent for joint in joints}) - set(links)
+    if unknown:
+        raise ModelError(f"{path}: a joint names link '{sorted(unknown)[0]}', which the file does not define")
+    roots = [name for name in links if name not in children]
+    if len(roots) != 1 or len(children) != len(joints):
+        raise ModelError(f"{path}: links must form one tree; links without a parent: {roots}")
+    return roots[0]
+
+
+def _vector(element: ET.Element | None, key: str, default: str, path: Path, count: int = 3) -> FloatArray:
+    text = default if element is None else element.get(key, default)
+    try:
+        value = np.array([float(item) for item in text.split()])
+    except ValueError as error:
+        raise ModelError(f"{path}: attribute {key}='{text}' is not a list of numbers") from error
+    if value.shape != (count,) or not np.all(np.isfinite(value)):
+        raise ModelError(f"{path}: attribute {key}='{text}' must be {count} finite number(s)")
+    return value
+
+
+def _number(element: ET.Element | None, key: str, default: str, path: Path) -> float:
+    return float(_vector(element, key, default, path, count=1)[0])
+
+
+def _read_pose(element: ET.Element | None, path: Path) -> Pose:
+    return Pose(rotation_from_rpy(_vector(element, "rpy", "0 0 0", path)), _vector(element, "xyz", "0 0 0", path))
+
+
+def _read_link(element: ET.Element, path: Path) -> Link:
+    name = element.get("name", "")
+    collisions = tuple(_read_shape(item, name, path) for item in element.findall("collision"))
+    inertial = element.find("inertial")
+    if inertial is None:
+        return Link(name, 0.0, np.zeros(3), np.zeros((3, 3)), collisions)
+    X_LC = _read_pose(inertial.find("origin"), path)
+    tensor = inertial.find("inertia")
+    xx, xy, xz, yy, yz, zz = (_number(tensor, key, "0", path) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
+    I_C = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return Link(name, _number(inertial.find("mass"), "value", "0", path), X_LC.p, X_LC.R @ I_C @ X_LC.R.T, collisions)
+
+
+def _read_shape(element: ET.Element, link: str, path: Path) -> Shape:
+    geometry = element.find("geometry")
+    found = [] if geometry is None else [child for child in geometry if child.tag.replace(DRAKE, "") in SHAPES]
+    if len(found) != 1:
+        tags = [] if geometry is None else [child.tag for child in geometry]
+        raise ModelError(f"{path}: link '{link}': collision shape {tags}; allowed: {', '.join(SHAPES)}")
+    kind = found[0].tag.replace(DRAKE, "")
+    counts = {"size": 3}
+    size = [value for key in SHAPES[kind] for value in _vector(found[0], key, "nan", path, counts.get(key, 1))]
+    if min(size) <= 0.0:
+        raise ModelError(f"{path}: link '{link}': {kind} has size {size}, expected positive lengths in m")
+    return Shape(kind, tuple(float(value) for value in size), _read_pose(element.find("origin"), path))
+
+
+def _read_joint(element: ET.Element, path: Path) -> Joint:
+    name, kind = element.get("name", ""), element.get("type", "")
+    if kind not in (*MOVING_JOINTS, "fixed"):
+        raise ModelError(f"{path}: joint '{name}' has type '{kind}'; allowed: fixed, {', '.join(MOVING_JOINTS)}")
+    parent, child = element.find("parent"), element.find("child")
+    if parent is None or child is None:
+        raise ModelError(f"{path}: joint '{name}' needs a parent and a child link")
+    axis = _vector(element.find("axis"), "xyz", "1 0 0", path)
+    norm = float(np.linalg.norm(axis))
+    if norm < 1e-9:
+        raise ModelError(f"{path}: joint '{name}' has a zero axis")
+    limit = element.find("limit")
+    lower, upper = ("-inf", "inf") if kind in ("continuous", "fixed") else ("nan", "nan")
+    bounds = [float(lower if limit is None else limit.get("lower", lower)),
+              float(upper if limit is None else limit.get("upper", upper))]
+    rates = [float("nan" if limit is None else limit.get(key, "nan")) for key in ("velocity", "effort")]
+    return Joint(name, kind, parent.get("link", ""), child.get("link", ""), _read_pose(element.find("origin"), path),
+                 axis / norm, bounds[0], bounds[1], rates[0], rates[1])
