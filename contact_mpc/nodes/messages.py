@@ -18,6 +18,7 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from contact_mpc.errors import InputError
+from contact_mpc.model.object_motion import ObjectMotion
 from contact_mpc.model.rotations import matrix_to_quaternion, quaternion_to_matrix
 from contact_mpc.model.state import CommandPlan
 
@@ -181,42 +182,26 @@ def make_odometry(object_name: str) -> Odometry:
     return message
 
 
-def fill_odometry(
-    message: Odometry, t_ns: int, R_WB: FloatArray, p_WB: FloatArray, v_WB: FloatArray, covariance: FloatArray | None
-) -> Odometry:
-    """Write pose, twist and covariance of one object.
-
-    Parameters
-    ----------
-    message : Odometry
-        Made by `make_odometry`.
-    t_ns : int
-        Stamp, ns.
-    R_WB, p_WB : array
-        Pose of the object in the world.
-    v_WB : (6,) array
-        [omega_W, dp_W], rad/s and m/s.
-    covariance : (6, 6) array or None
-        Of the tangent [rotation, translation], rad^2 and m^2; None leaves zeros (unknown).
-    """
+def fill_odometry(message: Odometry, t_ns: int, motion: ObjectMotion) -> Odometry:
+    """Write stamp, pose, twist and covariance of one object into a message made by `make_odometry`."""
     set_stamp(message.header.stamp, t_ns)
-    fill_pose(message.pose.pose, R_WB, p_WB)
+    fill_pose(message.pose.pose, motion.R_WB, motion.p_WB)
     twist = message.twist.twist
-    twist.angular.x, twist.angular.y, twist.angular.z, twist.linear.x, twist.linear.y, twist.linear.z = v_WB.tolist()
-    if covariance is not None:
-        message.pose.covariance = covariance[np.ix_(COVARIANCE_ORDER, COVARIANCE_ORDER)].ravel()
+    values = motion.V_WB.tolist()
+    twist.angular.x, twist.angular.y, twist.angular.z, twist.linear.x, twist.linear.y, twist.linear.z = values
+    message.pose.covariance = motion.covariance[np.ix_(COVARIANCE_ORDER, COVARIANCE_ORDER)].ravel()
     return message
 
 
-def read_odometry(message: Odometry) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return (R_WB, p_WB, [omega_W, dp_W], covariance of [rotation, translation]); raises InputError as `read_pose`."""
+def read_odometry(message: Odometry) -> ObjectMotion:
+    """Return the motion of an object; raises InputError as `read_pose`, and on non-finite twist or covariance."""
     R_WB, p_WB = read_pose(message.pose.pose)
     angular, linear = message.twist.twist.angular, message.twist.twist.linear
-    v = np.array([angular.x, angular.y, angular.z, linear.x, linear.y, linear.z])
+    V_WB = np.array([angular.x, angular.y, angular.z, linear.x, linear.y, linear.z])
     covariance = np.array(message.pose.covariance, dtype=np.float64).reshape(6, 6)
-    if not (np.isfinite(v).all() and np.isfinite(covariance).all()):
+    if not (np.isfinite(V_WB).all() and np.isfinite(covariance).all()):
         raise InputError("odometry: twist or covariance is not finite")
-    return R_WB, p_WB, v, covariance[np.ix_(COVARIANCE_ORDER, COVARIANCE_ORDER)]
+    return ObjectMotion(R_WB, p_WB, V_WB, covariance[np.ix_(COVARIANCE_ORDER, COVARIANCE_ORDER)])
 
 
 def make_commands(n_a: int) -> Float64MultiArray:

@@ -1,0 +1,176 @@
+"""Node around the state estimator: joint states and object poses in, the state of the whole system out at its rate.
+
+Joint states between two ticks of the output are passed over unread, unless the driver sends no velocities (they are
+then derived from every position). In lockstep a joint state waits until the object pose that it names in
+`header.frame_id` has arrived, so that the estimator's inputs have one order whatever the network does.
+"""
+
+import sys
+from collections import deque
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import PoseStamped
+from pydantic import Field
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
+
+from contact_mpc.errors import ConfigError, InputError
+from contact_mpc.estimation.config import EstimatorConfig
+from contact_mpc.estimation.state_estimator import StateEstimator
+from contact_mpc.model.object_motion import object_motion
+from contact_mpc.model.system import load_system
+from contact_mpc.nodes import messages
+from contact_mpc.nodes.base import ContactNode, freeze_garbage, run_node
+from contact_mpc.nodes.parameters import NodeConfig
+from contact_mpc.nodes.serialized import read_header
+
+NS_PER_S = 1_000_000_000
+WARN_PERIOD_S = 1.0
+
+
+class StateEstimatorConfig(NodeConfig):
+    """Parameters of the state estimator node."""
+
+    rate_hz: int = Field(
+        200, ge=1, le=1000, description="rate of the estimates, a divisor of 1000", json_schema_extra={"unit": "Hz"}
+    )
+    estimator: EstimatorConfig = EstimatorConfig()
+
+
+class StateEstimatorNode(ContactNode):
+    """Feeds the state estimator and publishes what it says."""
+
+    config_class = StateEstimatorConfig
+
+    def __init__(self) -> None:
+        super().__init__("state_estimator")
+        self._refused = 0
+        self._status = "no data yet"
+
+    def configure(self) -> None:
+        """Build the estimator and connect it."""
+        config: StateEstimatorConfig = self.config
+        if 1000 % config.rate_hz:
+            raise ConfigError(
+                f"parameter rate_hz = {config.rate_hz} does not divide 1000; use e.g. 100, 200 or 250"
+            )
+        self._system = load_system(config.system)
+        self._period_ns = NS_PER_S // config.rate_hz
+        self._order = messages.JointOrder(self._system.joint_names)
+        self._joints_out = messages.make_joint_state(self._system.joint_names)
+        self._odometry_out = messages.make_odometry(self._system.object_names[0])
+        self._joints = self.publish_topic("state_estimator/joint_states")
+        self._odometry = self.publish_topic("state_estimator/object_odom")
+        self._reset()
+        self._warm_up()
+        self._reset()
+        self.subscribe_topic("joint_states", self._on_joint_state, raw=True)
+        self.subscribe_topic("object_pose", self._on_object_pose)
+
+    def activate(self) -> None:
+        """Begin with an empty filter."""
+        self._reset()
+        self.wait_for_subscribers(self._joints, 1)
+        self.wait_for_subscribers(self._odometry, 1)
+        freeze_garbage()
+
+    def diagnose(self) -> tuple[bytes, str, dict[str, object]]:
+        """Return the status of the last estimate and the counts of what was left out."""
+        if not self.is_active:
+            return super().diagnose()
+        counts: dict[str, object] = {
+            "refused_messages": self._refused,
+            "outliers": self._estimator.outliers,
+            "late_poses": self._estimator.late_poses,
+            "late_joints": self._estimator.late_joints,
+            "time_jumps": self._estimator.time_jumps,
+        }
+        level = DiagnosticStatus.OK if self._status == "ok" else DiagnosticStatus.WARN
+        return level, self._status, counts
+
+    def _reset(self) -> None:
+        self._estimator = StateEstimator(self._system, self.config.estimator)
+        self._waiting: deque[bytes] = deque()
+        self._newest_pose_ns = -1
+        self._last_tick = -1
+        self._needs_all_joints = False
+        self._status = "no data yet"
+
+    def _warm_up(self) -> None:
+        """Compile the estimator before time runs."""
+        q = self._system.q_default
+        self._estimator.update_object_pose(0, *self._system.object_pose(q))
+        for t_ns in (0, self._period_ns):
+            self._estimator.update_joints(t_ns, q[self._system.n_q_u :], None, None)
+            state = self._estimator.estimate(t_ns)
+            assert state is not None
+            object_motion(self._system, state)
+
+    def _on_object_pose(self, message: PoseStamped) -> None:
+        if not self.is_active:
+            return
+        stamp_ns = messages.from_stamp(message.header.stamp)
+        try:
+            R_WB, p_WB = messages.read_pose(message.pose)
+            self._estimator.update_object_pose(stamp_ns, R_WB, p_WB)
+        except InputError as error:
+            self._refuse("object_pose", error)
+        self._newest_pose_ns = max(self._newest_pose_ns, stamp_ns)
+        while self._waiting and not self._waits_for_pose(self._waiting[0]):
+            self._take_joint_state(self._waiting.popleft())
+
+    def _on_joint_state(self, data: bytes) -> None:
+        if not self.is_active:
+            return
+        if self.config.clock == "lockstep" and (self._waiting or self._waits_for_pose(data)):
+            self._waiting.append(data)
+        else:
+            self._take_joint_state(data)
+
+    def _waits_for_pose(self, data: bytes) -> bool:
+        """Whether the pose that a joint state names has not arrived yet."""
+        _, frame_id = read_header(data)
+        return frame_id.isdecimal() and int(frame_id) > self._newest_pose_ns
+
+    def _take_joint_state(self, data: bytes) -> None:
+        t_ns, _ = read_header(data)
+        tick = t_ns // self._period_ns
+        if tick == self._last_tick and not self._needs_all_joints:
+            return
+        message = deserialize_message(data, JointState)
+        try:
+            position, velocity, effort = messages.read_joint_state(message, self._order)
+            self._estimator.update_joints(t_ns, position, velocity, effort)
+        except InputError as error:
+            self._refuse("joint_states", error)
+            return
+        self._needs_all_joints = velocity is None
+        if tick != self._last_tick:
+            self._last_tick = tick
+            self._publish(t_ns)
+
+    def _publish(self, t_ns: int) -> None:
+        state = self._estimator.estimate(t_ns)
+        if state is None:
+            return
+        self._status, n_q_u, n_v_u = state.status, self._system.n_q_u, self._system.n_v_u
+        motion = object_motion(self._system, state)
+        effort = state.tau if np.isfinite(state.tau).all() else None
+        messages.fill_joint_state(self._joints_out, t_ns, state.q[n_q_u:], state.v[n_v_u:], effort)
+        messages.fill_odometry(self._odometry_out, t_ns, motion)
+        self._odometry.publish(self._odometry_out)
+        self._joints.publish(self._joints_out)
+
+    def _refuse(self, topic: str, error: InputError) -> None:
+        self._refused += 1
+        self.get_logger().warning(f"message on {topic} refused: {error}", throttle_duration_sec=WARN_PERIOD_S)
+
+
+def main() -> None:
+    """Run the node as a process."""
+    sys.exit(run_node(StateEstimatorNode))
+
+
+if __name__ == "__main__":
+    main()
