@@ -66,7 +66,7 @@ $(ENVIRONMENT):
 	@$(PYTHON) -c "import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))" || \
 	  { echo "$(PYTHON) is not Python 3.11 or 3.12; give one: make PYTHON=python3.12"; exit 1; }
 ifdef ROS_DISTRO
-	@$(PYTHON) -c "import rclpy" || \
+	@$(PYTHON) -c "import rclpy" 2>&1 | tail -1 || \
 	  { echo "ROS 2 $(ROS_DISTRO) is sourced, but $(PYTHON) cannot import its rclpy: give its Python with"; \
 	    echo "make PYTHON=/usr/bin/python3, or use a shell where no ROS 2 is sourced"; exit 1; }
 endif

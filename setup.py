@@ -23,6 +23,7 @@ DEV = [
     "pytest>=8.3,<10",
     "pytest-timeout>=2.4,<3",
     "ruff>=0.17,<0.18",
+    "setuptools>=68,<83",
 ]
 
 
@@ -56,7 +57,7 @@ setup(
     license="BSD-3-Clause",
     python_requires=">=3.11,<3.13",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    package_data={NAME: ["py.typed"]},
+    package_data={NAME: ["py.typed"], f"{NAME}.replay": ["assets/*"]},
     data_files=data_files(),
     zip_safe=False,
     install_requires=[

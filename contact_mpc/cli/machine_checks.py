@@ -101,7 +101,7 @@ def domain_ports_in_use(domain: int, bound: set[int]) -> list[int]:
 
 
 def _bound_udp_ports() -> set[int]:
-    ports = set()
+    ports: set[int] = set()
     for table in (Path("/proc/net/udp"), Path("/proc/net/udp6")):
         lines = table.read_text(encoding="ascii").splitlines()[1:] if table.exists() else []
         ports.update(int(line.split()[1].rpartition(":")[2], 16) for line in lines)

@@ -5,11 +5,11 @@ import typer
 from contact_mpc.cli.lazy import Command, build_group, first_word
 
 BENCHES = {
-    "mpc": Command("contact_mpc.cli.bench.bench_mpc", "One MPC iteration by horizon, beside MuJoCo's mjd_transitionFD."),
+    "mpc": Command("contact_mpc.cli.bench.bench_mpc", "One MPC iteration by horizon, and MuJoCo's mjd_transitionFD."),
     "bridge": Command("contact_mpc.cli.bench.bench_bridge", "Rate, lateness and latency of the 1 kHz bridge over DDS."),
 }
 
 
 def build_app(arguments: list[str]) -> typer.Typer:
     """Return the group of benchmarks with the one imported that `arguments` name."""
-    return build_group(BENCHES, first_word(arguments), prefix="bench ", help="Measure speed and timing on this machine.")
+    return build_group(BENCHES, first_word(arguments), prefix="bench ", help="Measure this machine.")
