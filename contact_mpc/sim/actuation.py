@@ -40,7 +40,9 @@ class Actuation:
         """Relax the friction of the drives at q_a (n_a,)."""
         self._disturbance.reset(q_a)
 
-    def compute(self, command: FloatArray, q_a: FloatArray, v_a: FloatArray, gravity: FloatArray | None) -> JointTorques:
+    def compute(
+        self, command: FloatArray, q_a: FloatArray, v_a: FloatArray, gravity: FloatArray | None
+    ) -> JointTorques:
         """Return the torques of the next step.
 
         Parameters
@@ -63,4 +65,6 @@ class Actuation:
         if gravity is not None:
             tau = tau + gravity
         applied = np.clip(tau, -self._system.tau_max_nm, self._system.tau_max_nm)
-        return JointTorques(applied, self._disturbance.compute_torque(q_a) if self._disturbance.is_active else self._nothing)
+        if not self._disturbance.is_active:
+            return JointTorques(applied, self._nothing)
+        return JointTorques(applied, self._disturbance.compute_torque(q_a))

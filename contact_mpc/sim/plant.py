@@ -55,7 +55,10 @@ class PlantState:
 class Plant(Protocol):
     """A simulated robot with its objects; time starts at T0_NS and advances by 1 ms per step, bit for bit the same."""
 
-    time_ns: int
+    @property
+    def time_ns(self) -> int:
+        """Simulated time, ns."""
+        ...
 
     def reset(self, q: FloatArray, v: FloatArray | None = None) -> None:
         """Put the plant at q (n_q,) and v (n_v,), at rest by default, at time T0_NS.

@@ -1,0 +1,163 @@
+"""MuJoCo as plant: 1 ms, implicitfast, Newton solver, elliptic cones, an explicit contact for every pair of shapes.
+
+Contact is MuJoCo's soft constraint with solref (SOLREF: time constant 2 ms, the smallest that steps of 1 ms allow;
+damping ratio 1) and solimp (SOLIMP: impedance 0.95 to 0.99 over the first 0.1 mm of penetration), so that contact is
+nearly rigid. Friction is Coulomb's with condim 3 (no rolling or torsional friction), as in Drake. MuJoCo's soft cones
+let a loaded contact creep; IMPRATIO 100 makes friction that much harder than the normal direction.
+"""
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_mpc.model.rotations import matrix_to_quaternion, quaternion_to_matrix
+from contact_mpc.model.system import System, check_vector
+from contact_mpc.sim.actuation import Actuation, JointTorques
+from contact_mpc.sim.perturbation import PlantPerturbation
+from contact_mpc.sim.plant import STEP_NS, STEP_S, T0_NS, PlantState
+from contact_mpc.sim.plant_model import PlantPart, actuated_slots, build_parts, joint_slots
+
+FloatArray = NDArray[np.float64]
+SOLREF = (0.002, 1.0)
+SOLIMP = (0.95, 0.99, 1e-4, 0.5, 2.0)
+IMPRATIO = 100.0
+FREE_BODY = "free"
+
+
+class MujocoPlant:
+    """A `Plant` by MuJoCo; see the module for its contact parameters and `contact_mpc.sim.plant.Plant` for its use."""
+
+    def __init__(
+        self, system: System, interface: str, perturbation: PlantPerturbation, gravity_compensation: bool
+    ) -> None:
+        self._system, self._perturbation = system, perturbation
+        self._actuation = Actuation(system, interface, perturbation, gravity_compensation)
+        parts = build_parts(system, perturbation)
+        spec = _build_spec(system, parts)
+        _add_contact_pairs(spec, system, perturbation.pair_friction(system))
+        self._model = spec.compile()
+        self._data = mujoco.MjData(self._model)
+        self._gravity_data = mujoco.MjData(self._model)
+        self._map_indices(parts)
+        self.reset(system.q_default)
+
+    def _map_indices(self, parts: list[PlantPart]) -> None:
+        """Fill q_mujoco[q_map[i]] = q[i], v_mujoco[v_map[i]] = v[i]; free objects have (p, quaternion), (dp, omega)."""
+        system, model = self._system, self._model
+        self._q_map = np.zeros(system.n_q, dtype=np.int64)
+        self._v_map = np.zeros(system.n_v, dtype=np.int64)
+        self._free: list[tuple[int, int]] = []
+        for part in parts:
+            for slot in joint_slots(system, part):
+                joint = model.joint(f"{part.owner}/{slot.joint or FREE_BODY}")
+                q0, v0 = int(joint.qposadr[0]), int(joint.dofadr[0])
+                if slot.joint is None:
+                    self._free.append((slot.i_q, slot.i_v))
+                    self._q_map[slot.i_q : slot.i_q + 7] = q0 + np.array([3, 4, 5, 6, 0, 1, 2])
+                    self._v_map[slot.i_v : slot.i_v + 6] = v0 + np.array([3, 4, 5, 0, 1, 2])
+                else:
+                    self._q_map[slot.i_q], self._v_map[slot.i_v] = q0, v0
+        self._a_map = self._v_map[system.n_v_u :]
+        ranks = {name: index for index, name in enumerate(system.object_names)}
+        self._rank = np.array([ranks.get(model.geom(i).name.split("/")[0], len(ranks)) for i in range(model.ngeom)])
+
+    @property
+    def time_ns(self) -> int:
+        """Simulated time, ns."""
+        return T0_NS + self._steps * STEP_NS
+
+    def reset(self, q: FloatArray, v: FloatArray | None = None) -> None:
+        """See `Plant.reset`; the solver's warm start is cleared as well."""
+        system, data = self._system, self._data
+        q = self._perturbation.displace_objects(system, system.check_q(q))
+        v = np.zeros(system.n_v) if v is None else np.array(check_vector("v", v, system.n_v))
+        for i_q, i_v in self._free:
+            v[i_v : i_v + 3] = quaternion_to_matrix(q[i_q : i_q + 4]).T @ v[i_v : i_v + 3]
+        mujoco.mj_resetData(self._model, data)
+        data.qpos[self._q_map] = q
+        data.qvel[self._v_map] = v
+        self._steps = 0
+        self._torques = JointTorques(np.zeros(system.n_a), np.zeros(system.n_a))
+        self._actuation.reset(q[system.n_q_u :])
+
+    def step(self, command: FloatArray) -> None:
+        """See `Plant.step`; the torque acts explicitly, joint damping and contact implicitly."""
+        data = self._data
+        q_a = data.qpos[self._q_map[self._system.n_q_u :]]
+        gravity = self._compute_gravity() if self._actuation.needs_gravity else None
+        self._torques = self._actuation.compute(command, q_a, data.qvel[self._a_map], gravity)
+        data.qfrc_applied[self._a_map] = self._torques.applied + self._torques.disturbance
+        mujoco.mj_step(self._model, data)
+        self._steps += 1
+
+    def _compute_gravity(self) -> FloatArray:
+        """Torques (n_a,) that carry the robot's own weight, N m: inverse dynamics at rest."""
+        data = self._gravity_data
+        data.qpos[:] = self._data.qpos
+        mujoco.mj_kinematics(self._model, data)
+        mujoco.mj_comPos(self._model, data)
+        torque = np.empty(self._model.nv)
+        mujoco.mj_rne(self._model, data, 0, torque)
+        return torque[self._a_map]
+
+    def state(self) -> PlantState:
+        """See `Plant.state`."""
+        q, v = self._data.qpos[self._q_map], self._data.qvel[self._v_map]
+        for i_q, i_v in self._free:
+            v[i_v : i_v + 3] = quaternion_to_matrix(q[i_q : i_q + 4]) @ v[i_v : i_v + 3]
+        return PlantState(self.time_ns, q, v, *self._torques, self._read_contacts())
+
+    def _read_contacts(self) -> FloatArray:
+        """Contacts (k, 7) that the last step solved; MuJoCo's forces act on the second geometry."""
+        if self._steps == 0:
+            return np.zeros((0, 7))
+        rows = np.empty((self._data.ncon, 7))
+        force = np.empty(6)
+        for index, row in enumerate(rows):
+            contact = self._data.contact[index]
+            mujoco.mj_contactForce(self._model, self._data, index, force)
+            first, second = self._rank[contact.geom]
+            row[:3] = contact.pos
+            row[3:6] = (1.0 if second < first else -1.0) * (force[:3] @ contact.frame.reshape(3, 3))
+            row[6] = -contact.dist
+        return rows[rows[:, 6] >= 0.0]
+
+
+def _build_spec(system: System, parts: list[PlantPart]) -> mujoco.MjSpec:
+    """Return the world with every part attached; geometries are named owner/link/index and touch nothing yet."""
+    spec = mujoco.MjSpec()
+    spec.option.timestep = STEP_S
+    spec.option.gravity = system.config.gravity_m_s2
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    spec.option.impratio = IMPRATIO
+    for part in parts:
+        child = mujoco.MjSpec.from_string(part.urdf_text)
+        frame = spec.worldbody.add_frame(pos=part.X_WR.p, quat=matrix_to_quaternion(part.X_WR.R))
+        spec.attach(child, prefix=f"{part.owner}/", frame=frame)
+        if part.is_free:
+            spec.body(f"{part.owner}/{part.root}").add_freejoint(name=f"{part.owner}/{FREE_BODY}")
+    for body in spec.bodies:
+        for index, geometry in enumerate(body.geoms):
+            geometry.name = f"{body.name}/{index}"
+            geometry.contype = geometry.conaffinity = 0
+    for joint in spec.joints:
+        joint.solref_limit, joint.solimp_limit = SOLREF, SOLIMP
+    for slot, inertia in zip(actuated_slots(system, parts), system.reflected_inertia, strict=True):
+        spec.joint(f"{slot.owner}/{slot.joint}").armature = inertia
+    return spec
+
+
+def _add_contact_pairs(spec: mujoco.MjSpec, system: System, mu: FloatArray) -> None:
+    """Add one explicit contact pair per system.pairs, with its friction coefficient mu (n_pairs,)."""
+    names: list[str] = []
+    count: dict[str, int] = {}
+    for geometry in system.geometries:
+        link = f"{geometry.owner}/{geometry.link}"
+        names.append(f"{link}/{count.get(link, 0)}")
+        count[link] = count.get(link, 0) + 1
+    for pair, value in zip(system.pairs, mu, strict=True):
+        spec.add_pair(
+            geomname1=names[pair.geometry_a], geomname2=names[pair.geometry_b], condim=3,
+            friction=[value, value, 0.0, 0.0, 0.0], solref=SOLREF, solimp=SOLIMP, solreffriction=(0.0, 0.0),
+        )
