@@ -18,11 +18,13 @@ from typing import Any, ClassVar
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from lifecycle_msgs.srv import ChangeState
+from rclpy.clock import Clock, ClockType
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.publisher import Publisher
 from rclpy.signals import SignalHandlerOptions
 from rclpy.subscription import Subscription
+from rclpy.timer import Timer
 
 from contact_mpc.errors import ContactMpcError, StackError
 from contact_mpc.nodes.parameters import NodeConfig, declare_config
@@ -62,7 +64,7 @@ class ContactNode(LifecycleNode):
             DiagnosticArray, "/diagnostics", qos_profile(TOPICS["/diagnostics"].quality, "realtime")
         )
         self._service_change_state.callback = self._change_state_if_possible
-        self._diagnostics_timer = self.create_timer(DIAGNOSTICS_PERIOD_S, self._publish_diagnostics)
+        self.create_steady_timer(DIAGNOSTICS_PERIOD_S, self.publish_diagnostics)
 
     # Hooks of the concrete node.
 
@@ -98,6 +100,10 @@ class ContactNode(LifecycleNode):
         subscription = self.create_subscription(topic.msg_type, topic.name, callback, profile, raw=raw)
         self.add_topic_entity(subscription)
         return subscription
+
+    def create_steady_timer(self, period_s: float, callback: Callable[[], None]) -> Timer:
+        """Create a timer of the wall clock, also where ROS time is simulated."""
+        return self.create_timer(period_s, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def add_topic_entity(self, entity: Publisher | Subscription) -> None:
         """Have a publisher or subscription released on cleanup."""
@@ -217,7 +223,8 @@ class ContactNode(LifecycleNode):
         self.exit_code = 1
         self.is_stopping = True
 
-    def _publish_diagnostics(self) -> None:
+    def publish_diagnostics(self) -> None:
+        """Publish what `diagnose` says now; also called once a second."""
         level, message, values = self.diagnose()
         status = DiagnosticStatus(level=level, name=self.get_fully_qualified_name(), message=message)
         status.values = [KeyValue(key=key, value=str(value)) for key, value in values.items()]

@@ -31,10 +31,10 @@ class NodeConfig(BaseModel):
 
     system: str = Field(min_length=1, description="name of a system in config/systems, or a path to a system YAML")
     clock: ClockName = Field(
-        "realtime", description="lockstep: one step per command, deterministic; realtime: wall clock"
+        default="realtime", description="lockstep: one step per command, deterministic; realtime: wall clock"
     )
     recorded: bool = Field(
-        False, description="lockstep only: on activation wait until a recorder is connected to every publisher"
+        default=False, description="lockstep only: on activation wait until a recorder is connected to every publisher"
     )
 
 

@@ -39,7 +39,7 @@ class RecorderConfig(NodeConfig):
     """Parameters of the recorder."""
 
     bag: str = Field(min_length=1, description="folder of the bag; it must not exist yet")
-    metadata_json: str = Field("{}", description="JSON object about the run, written to the topic run_metadata")
+    metadata_json: str = Field(default="{}", description="JSON object about the run, written to the topic run_metadata")
 
 
 class RecorderNode(ContactNode):
@@ -52,7 +52,7 @@ class RecorderNode(ContactNode):
         self._writer: Writer | None = None
         self._connections: dict[str, Connection] = {}
         self._joint_states = 0
-        self.create_timer(FLUSH_PERIOD_S, self._flush)
+        self.create_steady_timer(FLUSH_PERIOD_S, self._flush)
 
     def configure(self) -> None:
         """Open the bag and subscribe to everything."""

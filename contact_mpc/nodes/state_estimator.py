@@ -33,7 +33,11 @@ class StateEstimatorConfig(NodeConfig):
     """Parameters of the state estimator node."""
 
     rate_hz: int = Field(
-        200, ge=1, le=1000, description="rate of the estimates, a divisor of 1000", json_schema_extra={"unit": "Hz"}
+        default=200,
+        ge=1,
+        le=1000,
+        description="rate of the estimates, a divisor of 1000",
+        json_schema_extra={"unit": "Hz"},
     )
     estimator: EstimatorConfig = EstimatorConfig()
 
@@ -52,9 +56,7 @@ class StateEstimatorNode(ContactNode):
         """Build the estimator and connect it."""
         config: StateEstimatorConfig = self.config
         if 1000 % config.rate_hz:
-            raise ConfigError(
-                f"parameter rate_hz = {config.rate_hz} does not divide 1000; use e.g. 100, 200 or 250"
-            )
+            raise ConfigError(f"parameter rate_hz = {config.rate_hz} does not divide 1000; use e.g. 100, 200 or 250")
         self._system = load_system(config.system)
         self._period_ns = NS_PER_S // config.rate_hz
         self._order = messages.JointOrder(self._system.joint_names)

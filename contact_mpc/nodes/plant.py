@@ -1,0 +1,235 @@
+"""Node around a simulated plant with sensors: the robot, its objects and the clock of a run.
+
+Lockstep: publish the state of t, wait for the command stamped t, step 1 ms. Realtime: publish on absolute deadlines of
+the monotonic clock and apply the newest command; a plant slower than real time shifts its deadlines and counts that.
+Until the first command the joints hold the task's start commands, as whatever controller held the grip before would.
+"""
+
+import sys
+import time
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticStatus
+from numpy.typing import NDArray
+from rclpy.executors import Executor
+from rosgraph_msgs.msg import Clock
+from std_msgs.msg import Float64MultiArray, UInt64
+
+from contact_mpc.control.joint_impedance import GravityTorque
+from contact_mpc.errors import ConfigError, InputError, StackError
+from contact_mpc.model.object_motion import ObjectMotion, object_jacobian
+from contact_mpc.model.system import load_system
+from contact_mpc.model.task import load_task
+from contact_mpc.nodes import messages
+from contact_mpc.nodes.base import ContactNode, freeze_garbage, run_node
+from contact_mpc.nodes.plant_config import PlantConfig
+from contact_mpc.sim.plant import STEP_NS, T0_NS, PlantState, make_plant
+from contact_mpc.sim.sensors import SensorModel
+
+NS_PER_S = 1_000_000_000
+RECORDER_LEAD_NS = NS_PER_S  # the plant may be this far ahead of the bag
+RECORDER_TIMEOUT_S = 30.0
+REALTIME_BACKLOG_S = 0.02  # later than this the deadlines are shifted
+UNKNOWN_COVARIANCE = np.zeros((6, 6))
+
+
+class PlantNode(ContactNode):
+    """Steps a plant with the commands of the bridge."""
+
+    config_class = PlantConfig
+
+    def __init__(self) -> None:
+        super().__init__("plant")
+        self._command_ns: int | None = None
+        self._overruns = 0
+        self._refused = 0
+
+    def configure(self) -> None:
+        """Build plant and sensors and connect them."""
+        config: PlantConfig = self.config
+        for name in ("clock_rate_hz", "truth_rate_hz"):
+            if 1000 % getattr(config, name):
+                raise ConfigError(f"parameter {name} = {getattr(config, name)} does not divide 1000; use e.g. 200")
+        self._system, self._task = load_system(config.system), load_task(config.task)
+        self._plant = make_plant(
+            config.engine,
+            self._system,
+            config.command_interface,
+            config.perturbation.to_perturbation(config.seed),
+            gravity_compensation=config.gravity_compensation == "robot",
+        )
+        self._plant.reset(self._task.start_q)
+        self._clock_every = 1000 // config.clock_rate_hz
+        self._truth_every = 1000 // config.truth_rate_hz
+        self._end_ns = T0_NS + round(config.run_for_s * NS_PER_S) if config.run_for_s else None
+        self._make_messages()
+        self._connect()
+
+    def activate(self) -> None:
+        """Put the plant at the start of the task; time runs from here on."""
+        self.wait_for_subscribers(self._joints, 2)
+        self.wait_for_subscribers(self._poses, 1)
+        self.wait_for_subscribers(self._truth, 0)
+        config: PlantConfig = self.config
+        self._sensors = SensorModel(self._system, config.sensors, config.seed)
+        self._plant.reset(self._task.start_q)
+        self._command, self._command_ns = self._initial_command(), None
+        self._tau_before = self._initial_effort()
+        self._newest_pose_ns = -1
+        self._written_until_ns = T0_NS
+        self._is_answered = True
+        self._next_deadline_s = time.monotonic()
+        self._overruns = 0
+        freeze_garbage()
+
+    def diagnose(self) -> tuple[bytes, str, dict[str, object]]:
+        """Return time and counts."""
+        if not self.is_active:
+            return super().diagnose()
+        t_s = self._plant.time_ns / NS_PER_S
+        values: dict[str, object] = {"t_s": t_s, "overruns": self._overruns, "refused_commands": self._refused}
+        level = DiagnosticStatus.WARN if self._overruns or self._refused else DiagnosticStatus.OK
+        return level, "finished" if self._is_finished() else "running", values
+
+    def spin_some(self, executor: Executor) -> None:
+        """Advance by one step, or handle services while inactive or finished."""
+        if not self.is_active or self._is_finished():
+            super().spin_some(executor)
+        elif self.config.clock == "lockstep":
+            self._step_in_lockstep(executor)
+        else:
+            self._step_in_realtime(executor)
+
+    def _is_finished(self) -> bool:
+        return self._end_ns is not None and self._plant.time_ns > self._end_ns
+
+    # Steps.
+
+    def _step_in_lockstep(self, executor: Executor) -> None:
+        t_ns = self._plant.time_ns
+        if self._is_answered:
+            self._wait_for_recorder(executor)
+            self._publish_state()
+            self._is_answered = False
+        deadline = time.monotonic() + self.config.command_timeout_s
+        while self._command_ns != t_ns:
+            executor.spin_once(timeout_sec=0.1)
+            if self.is_stopping or not self.is_active:
+                return
+            if time.monotonic() > deadline:
+                raise StackError(
+                    f"no command for t = {t_ns / NS_PER_S:.3f} s on {self._command_topic} within "
+                    f"{self.config.command_timeout_s:g} s; see the log of the node command_bridge"
+                )
+        self._plant.step(self._command)
+        self._is_answered = True
+
+    def _wait_for_recorder(self, executor: Executor) -> None:
+        """Let a recorder catch up: its queue is deep but not endless."""
+        if not self.config.recorded:
+            return
+        deadline = time.monotonic() + RECORDER_TIMEOUT_S
+        while self._plant.time_ns - self._written_until_ns > RECORDER_LEAD_NS:
+            executor.spin_once(timeout_sec=0.1)
+            if self.is_stopping or not self.is_active:
+                return
+            if time.monotonic() > deadline:
+                raise StackError(f"the recorder wrote nothing for {RECORDER_TIMEOUT_S:g} s; see the log of its node")
+
+    def _step_in_realtime(self, executor: Executor) -> None:
+        self._publish_state()
+        while (remaining := self._next_deadline_s - time.monotonic()) > 0.0:
+            executor.spin_once(timeout_sec=remaining)
+            if self.is_stopping or not self.is_active:
+                return
+        if remaining < -REALTIME_BACKLOG_S:
+            self._overruns += 1
+            self._next_deadline_s -= remaining
+        self._next_deadline_s += STEP_NS * 1e-9
+        self._plant.step(self._command)
+
+    # Messages.
+
+    def _make_messages(self) -> None:
+        self._joint_state = messages.make_joint_state(self._system.joint_names)
+        self._truth_message = messages.make_odometry(self._system.object_names[0])
+        self._clock_message = Clock()
+
+    def _connect(self) -> None:
+        interface = self.config.command_interface
+        self._joints = self.publish_topic("joint_states")
+        self._poses = self.publish_topic("object_pose")
+        self._truth = self.publish_topic("plant/object_odom")
+        self._clock_out = self.publish_topic("/clock")
+        self._command_topic = f"{interface}_controller/commands"
+        self.subscribe_topic(self._command_topic, self._on_commands)
+        if self.config.recorded:
+            self.subscribe_topic("recorder/written_until", self._on_written_until)
+
+    def _publish_state(self) -> None:
+        """Publish clock, poses that are due, truth and joint states, in this order."""
+        state = self._plant.state()
+        step = (state.t_ns - T0_NS) // STEP_NS
+        tau = state.tau_applied if step else self._tau_before
+        reading = self._sensors.sample(state.t_ns, state.q, state.v, tau)
+        if step % self._clock_every == 0:
+            messages.set_stamp(self._clock_message.clock, state.t_ns)
+            self._clock_out.publish(self._clock_message)
+        for pose in self._sensors.object_poses_due(state.t_ns):
+            self._poses.publish(messages.to_pose_stamped(pose.stamp_ns, pose.R_WB, pose.p_WB))
+            self._newest_pose_ns = pose.stamp_ns
+        if step % self._truth_every == 0:
+            self._publish_truth(state)
+        if self.config.clock == "lockstep":
+            self._joint_state.header.frame_id = str(self._newest_pose_ns) if self._newest_pose_ns >= 0 else ""
+        messages.fill_joint_state(self._joint_state, state.t_ns, reading.q_a, reading.v_a, reading.tau)
+        self._joints.publish(self._joint_state)
+
+    def _publish_truth(self, state: PlantState) -> None:
+        system = self._system
+        R_WB, p_WB = system.object_pose(state.q)
+        v_u = state.v[: system.n_v_u]
+        V_WB = v_u if system.config.objects[0].mobility == "free" else object_jacobian(system, state.q) @ v_u
+        motion = ObjectMotion(R_WB, p_WB, V_WB, UNKNOWN_COVARIANCE)
+        self._truth.publish(messages.fill_odometry(self._truth_message, state.t_ns, motion))
+
+    def _on_commands(self, message: Float64MultiArray) -> None:
+        if not self.is_active:
+            return
+        try:
+            stamp_ns, values = messages.read_commands(message, self._system.n_a)
+        except InputError as error:
+            self._refused += 1
+            self.get_logger().warning(f"command refused: {error}", throttle_duration_sec=1.0)
+            return
+        if self.config.clock == "realtime" or stamp_ns == self._plant.time_ns:
+            self._command, self._command_ns = values, stamp_ns
+
+    def _on_written_until(self, message: UInt64) -> None:
+        self._written_until_ns = int(message.data)
+
+    # Start.
+
+    def _initial_command(self) -> NDArray[np.float64]:
+        is_position = self.config.command_interface == "position"
+        return self._task.start_u if is_position else self._initial_effort()
+
+    def _initial_effort(self) -> NDArray[np.float64]:
+        """Torque that holds the start commands: Kp (u - q) [+ gravity where the plant does not add it itself]."""
+        system = self._system
+        q_a = self._task.start_q[system.n_q_u :]
+        tau = system.kp * (self._task.start_u - q_a)
+        gravity = np.zeros(system.n_a)
+        if self.config.gravity_compensation == "bridge" and any(system.config.gravity_m_s2):
+            GravityTorque(system).compute(q_a, gravity)
+        limited: NDArray[np.float64] = np.clip(tau + gravity, -system.tau_max_nm, system.tau_max_nm)
+        return limited
+
+
+def main() -> None:
+    """Run the node as a process."""
+    sys.exit(run_node(PlantNode))
+
+
+if __name__ == "__main__":
+    main()
