@@ -16,6 +16,7 @@ MUJOCO = ["mujoco>=4,<5"]
 BAGS = ["rosbags>=0.11.9,<0.12"]
 REPORT = ["plotly>=7,<8"]
 DEV = [
+    "colcon-common-extensions>=0.3",
     "hypothesis>=6.170",
     "mcap>=1.6,<2",
     "mypy>=2.4,<3",
@@ -23,7 +24,7 @@ DEV = [
     "pytest>=8.3,<10",
     "pytest-timeout>=2.4,<3",
     "ruff>=0.17,<0.18",
-    "setuptools>=68,<83",
+    "setuptools>=70.1,<80",
 ]
 
 

@@ -3,7 +3,6 @@
 import ast
 import re
 import runpy
-import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -104,9 +103,3 @@ def test_exports_load_on_first_use_and_others_are_refused() -> None:
         assert getattr(contact_mpc, name) is not None
     with pytest.raises(AttributeError, match="load_system"):
         contact_mpc.load_sistem  # noqa: B018
-
-
-@pytest.mark.skipif(shutil.which("colcon") is None, reason="colcon is not installed")
-def test_colcon_sees_an_ament_python_package() -> None:
-    listing = subprocess.check_output(["colcon", "list", "--base-paths", str(ROOT)], text=True)
-    assert "contact_mpc" in listing and "(ros.ament_python)" in listing

@@ -109,7 +109,7 @@ def check_launch_ros() -> Check:
 
 def check_colcon() -> Check:
     """Colcon builds the package in a ROS 2 workspace."""
-    path = shutil.which("colcon")
+    path = shutil.which("colcon") or shutil.which("colcon", path=str(Path(sys.executable).parent))
     if path:
         return Check("colcon", "ok", path, "ROS 2 workspace")
     remedy = "apt install python3-colcon-common-extensions, or pip install colcon-common-extensions"

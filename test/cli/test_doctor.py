@@ -69,6 +69,7 @@ def test_broken_rclpy_of_a_sourced_ros_points_to_its_setup(monkeypatch: pytest.M
 
 def test_absent_browser_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(checks.sys, "executable", "/nowhere/python")
     assert checks.check_chromium().status == "warn"
     assert checks.check_colcon().status == "warn"
 

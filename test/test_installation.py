@@ -1,0 +1,58 @@
+"""The package built for real: a wheel as pip installs it, and an install space as colcon makes it."""
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+COLCON = Path(sys.executable).parent / "colcon"
+NODES = {"state_estimator", "mpc_tracker", "trajectory_server", "command_bridge", "plant", "recorder"}
+NOT_SOURCE = (".git", ".venv*", "out", "build", "install", "log", "*.egg-info", "__pycache__", ".*_cache")
+WHERE = "from contact_mpc.model.resources import resource; print(resource('systems', 'allegro_ball'))"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A copy of the source tree, so that building leaves nothing behind in it."""
+    folder = tmp_path / "src" / "contact_mpc"
+    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*NOT_SOURCE))
+    return folder
+
+
+def test_wheel_carries_code_data_and_scripts(source: Path, tmp_path: Path) -> None:
+    pip_wheel = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path)]
+    subprocess.run([*pip_wheel, "."], cwd=source, check=True, capture_output=True)
+    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
+        files = set(wheel.namelist())
+        scripts = wheel.read(next(name for name in files if name.endswith("entry_points.txt"))).decode()
+    data = {name.partition(".data/data/")[2] for name in files if ".data/data/" in name}
+    assert "share/contact_mpc/config/systems/allegro_ball.yaml" in data
+    assert "share/contact_mpc/urdf/allegro_right.urdf" in data
+    assert "share/ament_index/resource_index/packages/contact_mpc" in data
+    assert {"contact_mpc/py.typed", "contact_mpc/cli/main.py", "contact_mpc/cli/bench/__init__.py"} <= files
+    packaged = {str(path.relative_to(ROOT)) for path in (ROOT / "contact_mpc").rglob("*.py")}
+    assert packaged <= files
+    assert not any(".data/scripts/" in name for name in files), "pip writes the scripts itself, into bin"
+    assert all(f"{name} = " in scripts for name in {*NODES, "contact-mpc"})
+
+
+@pytest.mark.skipif(not COLCON.exists(), reason="colcon is not installed in this environment: make .venv/.dev")
+def test_colcon_puts_executables_where_ros2_run_looks_and_data_where_the_code_looks(
+    source: Path, tmp_path: Path
+) -> None:
+    listing = subprocess.run([COLCON, "list"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    assert "(ros.ament_python)" in listing, "package.xml is not valid: colcon treats it as plain Python"
+    subprocess.run([COLCON, "build"], cwd=tmp_path, check=True, capture_output=True)
+    prefix = tmp_path / "install" / "contact_mpc"
+    assert {path.name for path in (prefix / "lib" / "contact_mpc").iterdir()} == {*NODES, "contact-mpc"}
+    packages = next(prefix.glob("lib/python*/site-packages"))
+    environment = {**os.environ, "PYTHONPATH": str(packages)}
+    run = subprocess.run(
+        [sys.executable, "-c", WHERE], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    assert Path(run.stdout.strip()) == prefix / "share/contact_mpc/config/systems/allegro_ball.yaml"
