@@ -25,7 +25,7 @@ def source(tmp_path: Path) -> Path:
 
 
 def test_wheel_carries_code_data_and_scripts(source: Path, tmp_path: Path) -> None:
-    pip_wheel = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path)]
+    pip_wheel = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-w", str(tmp_path)]
     subprocess.run([*pip_wheel, "."], cwd=source, check=True, capture_output=True)
     with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
         files = set(wheel.namelist())
