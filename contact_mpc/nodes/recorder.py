@@ -31,7 +31,7 @@ from contact_mpc.nodes.qos import LOCKSTEP_DEPTH, TOPICS, Topic, qos_profile
 from contact_mpc.nodes.serialized import read_stamp_ns
 
 FLUSH_PERIOD_S = 1.0
-PROGRESS_EVERY = 100
+PROGRESS_PERIOD_NS = 100_000_000
 BAG_VERSION = 9
 
 
@@ -51,7 +51,6 @@ class RecorderNode(ContactNode):
         super().__init__("recorder")
         self._writer: Writer | None = None
         self._connections: dict[str, Connection] = {}
-        self._joint_states = 0
         self.create_steady_timer(FLUSH_PERIOD_S, self._flush)
 
     def configure(self) -> None:
@@ -61,7 +60,6 @@ class RecorderNode(ContactNode):
         self._typestore = get_typestore(Stores.ROS2_JAZZY)
         self._writer = _open(Path(config.bag).expanduser())
         self._connections.clear()
-        self._joint_states = 0
         self._written_until = self.publish_topic("recorder/written_until")
         self._metadata = self.publish_topic("run_metadata")
         for topic in TOPICS.values():
@@ -131,9 +129,9 @@ class RecorderNode(ContactNode):
         return connection
 
     def _report_progress(self, data: bytes) -> None:
-        self._joint_states += 1
-        if self._joint_states % PROGRESS_EVERY == 0:
-            self._written_until.publish(UInt64(data=read_stamp_ns(data)))
+        stamp_ns = read_stamp_ns(data)
+        if stamp_ns % PROGRESS_PERIOD_NS == 0:
+            self._written_until.publish(UInt64(data=stamp_ns))
 
     def _flush(self) -> None:
         """Hand the chunk begun so far to the disk."""
@@ -182,7 +180,7 @@ def _open(path: Path) -> Writer:
 def _to_qos(info: TopicEndpointInfo) -> Qos:
     """Return what a publisher offers in the bag's terms; DDS does not tell history and depth of others."""
     profile = info.qos_profile
-    never = QosTime(2**31 - 1, 2**32 - 1)
+    never = QosTime(9223372036, 854775807)
     return Qos(
         history=QosHistory(int(profile.history)),
         depth=profile.depth,

@@ -1,0 +1,195 @@
+"""The whole stack as processes over DDS: starts them, drives their life cycles, watches them, and leaves none behind.
+
+Nodes are configured all at once, then activated in the order of `ACTIVATION_ORDER`: the plant comes last, because
+simulated time begins with it. If the orchestrator dies, however it dies, the kernel ends the nodes.
+"""
+
+import atexit
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import rclpy
+import yaml
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+from contact_mpc.errors import StackError
+from contact_mpc.nodes.domain import DomainLease
+from contact_mpc.nodes.lifecycle_client import LifecycleClient
+from contact_mpc.nodes.processes import NodeProcess, stop_processes
+
+ACTIVATION_ORDER = ("state_estimator", "trajectory_server", "mpc_tracker", "command_bridge", "recorder", "plant")
+DISCOVERY = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+START_TIMEOUT_S, CONFIGURE_TIMEOUT_S, ACTIVATE_TIMEOUT_S = 60.0, 300.0, 60.0
+STOP_PATIENCE_S = 10.0
+DRAIN_S = 0.2
+
+
+@dataclass(frozen=True)
+class StackSpec:
+    """What to start.
+
+    Attributes
+    ----------
+    namespace : str
+        Namespace of the nodes, with its leading slash.
+    parameters : dict
+        Parameters of each node by its name, nested as in a parameter file; the nodes to start are its keys.
+    folder : Path
+        Existing folder for parameter file and logs.
+    domain : int, optional
+        ROS domain; by default one that is free.
+    """
+
+    namespace: str
+    parameters: dict[str, dict[str, Any]]
+    folder: Path
+    domain: int | None = None
+    nodes: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        unknown = sorted(set(self.parameters) - set(ACTIVATION_ORDER))
+        if unknown:
+            raise StackError(f"unknown nodes {', '.join(unknown)}; allowed: {', '.join(ACTIVATION_ORDER)}")
+        object.__setattr__(self, "nodes", tuple(name for name in ACTIVATION_ORDER if name in self.parameters))
+
+
+class Stack:
+    """The running processes; use as a context manager.
+
+    Attributes
+    ----------
+    node : Node
+        A node of this process in the stack's domain and namespace, for monitoring.
+    processes : dict
+        Process of each node.
+    """
+
+    def __init__(self, spec: StackSpec) -> None:
+        self.spec = spec
+        self.processes: dict[str, NodeProcess] = {}
+        self._lease = DomainLease(spec.domain)
+        self.domain = self._lease.domain
+        os.environ.update(DISCOVERY)
+        self._context = Context()
+        rclpy.init(
+            args=["--ros-args", "--disable-external-lib-logs"],
+            context=self._context,
+            domain_id=self.domain,
+            signal_handler_options=SignalHandlerOptions.NO,
+        )
+        self.node = Node("run_monitor", namespace=spec.namespace, context=self._context)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self.node)
+        self._lifecycle = LifecycleClient(self.node, self._executor, self.check)
+        atexit.register(self.stop)
+
+    def __enter__(self) -> "Stack":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start all processes at once."""
+        environment = {**DISCOVERY, "ROS_DOMAIN_ID": str(self.domain)}
+        remap = ["-r", f"__ns:={self.spec.namespace}", "--disable-external-lib-logs"]
+        for name in self.spec.nodes:
+            log = self.spec.folder / f"{name}.log"
+            self.processes[name] = NodeProcess(
+                name, [*remap, "--params-file", str(self.parameter_file)], log, environment
+            )
+
+    def write_parameters(self, parameters: dict[str, dict[str, Any]] | None = None) -> None:
+        """Write the file that the nodes read when they start."""
+        self.parameter_file.write_text(to_parameter_file(self.spec.namespace, parameters or self.spec.parameters))
+
+    @property
+    def parameter_file(self) -> Path:
+        """Parameter file of all nodes."""
+        return self.spec.folder / "parameters.yaml"
+
+    def configure(self) -> None:
+        """Configure all nodes; raises StackError with the node's own words if one refuses."""
+        self._lifecycle.connect(self.spec.nodes, START_TIMEOUT_S)
+        self._explain(self._lifecycle.request(self.spec.nodes, "configure", CONFIGURE_TIMEOUT_S), "configure")
+
+    def activate(self, name: str) -> None:
+        """Activate one node."""
+        self._explain(self._lifecycle.request([name], "activate", ACTIVATE_TIMEOUT_S), "activate")
+
+    def check(self) -> None:
+        """Raise StackError naming a node whose process ended."""
+        for process in self.processes.values():
+            process.check()
+
+    def spin(self, duration_s: float) -> None:
+        """Handle messages for monitoring for at most `duration_s`; raises StackError if a node died."""
+        self._lifecycle.spin(duration_s)
+
+    def stop(self) -> None:
+        """End everything: first the plant, then the recorder once it has taken what is under way, then the rest."""
+        with _deaf_to_interrupts():
+            self._stop()
+
+    def _stop(self) -> None:
+        atexit.unregister(self.stop)
+        running = dict(self.processes)
+        self.processes = {}
+        first = [running.pop(name) for name in ("plant",) if name in running]
+        second = [running.pop(name) for name in ("recorder",) if name in running]
+        stop_processes(first, STOP_PATIENCE_S)
+        time.sleep(DRAIN_S if second else 0.0)
+        stop_processes(second, STOP_PATIENCE_S)
+        stop_processes(list(running.values()), STOP_PATIENCE_S)
+        if self._context.ok():
+            self._executor.shutdown()
+            self.node.destroy_node()
+            self._context.try_shutdown()
+        self._lease.release()
+
+    def _explain(self, refused: list[str], transition: str) -> None:
+        if refused:
+            reasons = [f"node {name}: {self.processes[name].errors()}" for name in refused]
+            raise StackError("\n".join(reasons) or transition)
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Ignore further Ctrl-C while the nodes clean up; it takes no longer than the patience with them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def to_parameter_file(namespace: str, parameters: dict[str, dict[str, Any]]) -> str:
+    """Return the text of a ROS parameter file for nodes in one namespace."""
+    tree = {f"{namespace}/{name}": {"ros__parameters": _plain(values)} for name, values in parameters.items()}
+    return yaml.safe_dump(tree, sort_keys=False)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as ROS parameter files want it: lists of one type, no null."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items() if item is not None}
+    if isinstance(value, (list, tuple)):
+        is_mixed = any(isinstance(item, float) for item in value)
+        return [float(item) if is_mixed else item for item in value]
+    return str(value) if isinstance(value, Path) else value
