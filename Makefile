@@ -14,18 +14,16 @@ BIN := $(VENV)/bin
 INPUTS := setup.py pyproject.toml constraints.txt
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
 
-# rclpy: of a sourced ROS 2 where there is one (then its numpy too, which its messages are compiled against),
-# otherwise from the PyPI wheels in the `ros` extra.
+# rclpy: of a sourced ROS 2 where there is one, otherwise from the PyPI wheels in the `ros` extra. numpy is the
+# pinned one in both: ROS 2 messages read arrays in place and do not import numpy's C interface.
 ifdef ROS_DISTRO
   RCLPY := sourced
   SYSTEM_SITE := true
   DEMO_EXTRA := demo-sourced-ros
-  PINS := $(VENV)/constraints.txt
 else
   RCLPY := wheels
   SYSTEM_SITE := false
   DEMO_EXTRA := demo
-  PINS := constraints.txt
 endif
 ENVIRONMENT := $(VENV)/.rclpy-$(RCLPY)
 
@@ -76,15 +74,11 @@ endif
 	@rm -f $(VENV)/.rclpy-* $(VENV)/.demo $(VENV)/.dev
 	@touch $@
 
-$(VENV)/constraints.txt: constraints.txt | $(ENVIRONMENT)
-	grep -v '^numpy==' constraints.txt > $@
-	$(PYTHON) -c "import numpy; print('numpy==' + numpy.__version__)" >> $@
-
-$(VENV)/.demo: $(INPUTS) $(filter-out constraints.txt,$(PINS)) | $(ENVIRONMENT)
+$(VENV)/.demo: $(INPUTS) | $(ENVIRONMENT)
 	@echo "Installing into $(VENV): about 1.5 GB, a few minutes the first time"
-	@$(PIP) -c $(PINS) -e '.[$(DEMO_EXTRA)]' || { $(INSTALL_FAILED); }
+	@$(PIP) -c constraints.txt -e '.[$(DEMO_EXTRA)]' || { $(INSTALL_FAILED); }
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.demo
-	@$(PIP) -c $(PINS) -e '.[$(DEMO_EXTRA),mujoco,dev]' || { $(INSTALL_FAILED); }
+	@$(PIP) -c constraints.txt -e '.[$(DEMO_EXTRA),mujoco,dev]' || { $(INSTALL_FAILED); }
 	@touch $@

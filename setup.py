@@ -63,7 +63,7 @@ setup(
     zip_safe=False,
     install_requires=[
         "numba>=0.61,<0.69",
-        "numpy>=1.26,<2.5",
+        "numpy>=2.0,<2.5",
         "pin>=4.1,<5",
         "pydantic>=2.10,<3",
         "PyYAML>=6,<7",
