@@ -85,7 +85,7 @@ class BridgeConfig(BaseModel):
                 f"plan_delay_s {self.plan_delay_s:g} is not below the plan's period {1.0 / self.mpc_rate_hz:g} s"
             )
         if self.state_fault_s <= self.state_timeout_s:
-            raise ValueError(f"state_fault_s {self.state_fault_s:g} <= state_timeout_s {self.state_timeout_s:g}; raise it")
+            raise ValueError(f"state_fault_s {self.state_fault_s:g} <= state_timeout_s {self.state_timeout_s:g}: raise")
         if self.command_interface == "position" and self.gravity_compensation == "bridge":
             raise ValueError("gravity_compensation 'bridge' needs command_interface 'effort'; use 'robot'")
         return self

@@ -93,6 +93,16 @@ class BridgeCore:
             guard.u, guard.du, guard.tau, self.safety,
         )  # fmt: skip
 
+    @property
+    def has_started(self) -> bool:
+        """Whether a first command has left since the start or the last reset."""
+        return self._has_started
+
+    @property
+    def newest_t_ns(self) -> int:
+        """Stamp of the latest command, ns."""
+        return self._command.t_ns
+
     # Life cycle.
 
     def activate(self) -> None:
@@ -147,6 +157,11 @@ class BridgeCore:
         """Take a plan; returns why it was refused, or None."""
         reason = self.plans.add(plan, self._state.t_ns)
         return None if reason is None else self.refusals.add(reason)
+
+    def refuse_plan(self, stamp_ns: int, reason: str) -> None:
+        """Count a plan that cannot be read; it asks to hold instead of the one before it."""
+        self.refusals.add(reason)
+        self.plans.add(CommandPlan.hold(stamp_ns, self.guard.tau.size), self._state.t_ns)
 
     def awaited_plan_ns(self, t_ns: int) -> int | None:
         """Return the stamp of the plan that lockstep waits for before it answers t_ns, or None."""

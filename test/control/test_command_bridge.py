@@ -196,7 +196,7 @@ def test_a_plan_faster_than_the_joints_is_clamped_then_refused() -> None:
     loop.step(30)
     assert (loop.mode, loop.cause) == (BridgeMode.HOLD, Cause.COMMAND_JUMP)
     assert loop.core.guard.counts_by_kind()["velocity"] > 0
-    assert loop.core.guard.counts_by_kind()["jump"] == N
+    assert loop.core.guard.counts_by_kind()["jump"] > 0
     loop.step(10)
     assert loop.cause is Cause.COMMAND_JUMP
     loop.plan(loop.core.guard.u.copy())

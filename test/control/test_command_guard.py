@@ -50,7 +50,8 @@ def test_nothing_out_of_limits_leaves_for_any_input(requests: list[tuple[np.ndar
 
 @settings(max_examples=200, deadline=None)
 @given(
-    step=arrays(np.float64, N, elements=st.floats(-0.004, 0.004)), rate=arrays(np.float64, N, elements=st.floats(-4, 4)),
+    step=arrays(np.float64, N, elements=st.floats(-0.004, 0.004)),
+    rate=arrays(np.float64, N, elements=st.floats(-4.0, 4.0)),
     torque=arrays(np.float64, N, elements=st.floats(-0.9, 0.9)),
 )  # fmt: skip
 def test_a_command_within_the_limits_passes_unchanged_and_uncounted(

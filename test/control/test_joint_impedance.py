@@ -56,7 +56,7 @@ def test_gravity_torque_is_the_gradient_of_the_potential_energy() -> None:
         step = np.zeros(system.n_v)
         step[system.n_v_u + i] = epsilon
         above, below = (_potential_energy(system, system.integrate(q, sign * step)) for sign in (1.0, -1.0))
-        assert g[i] == pytest.approx((above - below) / (2.0 * epsilon), abs=1e-7)  # central differences of an energy near 0.1 J
+        assert g[i] == pytest.approx((above - below) / (2.0 * epsilon), abs=1e-7)  # differences of about 0.1 J
     assert np.abs(g).max() > 0.01
 
 

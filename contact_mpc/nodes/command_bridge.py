@@ -1,0 +1,366 @@
+"""Node around the command bridge: one command per joint state, in its own process.
+
+The node's loop waits for joint states and plans itself and answers in the same thread: one hop from state to command.
+In realtime the wait ends when a state is overdue, and the bridge repeats or ramps down its command on absolute
+deadlines. In lockstep a joint state is kept until the plan that is due at its stamp has arrived.
+
+On every way out (deactivation, SIGINT, SIGTERM, an error) the torque is brought to zero at the guard's rate, or the
+setpoint is repeated, before the publishers go. Nothing can do that for a process that is killed with SIGKILL: the
+robot then keeps the last command, and its driver must watch for that.
+"""
+
+import sys
+import time
+from typing import Any
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticStatus
+from numpy.typing import NDArray
+from rclpy.duration import Duration
+from rclpy.executors import Executor
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from contact_mpc.control.bridge_config import BridgeConfig
+from contact_mpc.control.bridge_status import BridgeCommand, BridgeMode, Cause, SafetyStatus
+from contact_mpc.control.command_bridge import BridgeCore
+from contact_mpc.errors import InputError
+from contact_mpc.model.state import CommandPlan
+from contact_mpc.model.system import load_system
+from contact_mpc.nodes import messages
+from contact_mpc.nodes.base import ContactNode, freeze_garbage, run_node
+from contact_mpc.nodes.direct import DirectReader
+from contact_mpc.nodes.parameters import NodeConfig
+from contact_mpc.nodes.qos import TOPICS, qos_profile
+from contact_mpc.nodes.realtime import Distribution, GridLateness, RealtimeConfig, apply_realtime, sleep_until
+
+SERVICE_PERIOD_NS = 20_000_000
+SAFETY_PERIOD_NS = 100_000_000
+ACKNOWLEDGE_TIMEOUT_S = 0.2
+WARN_PERIOD_S = 1.0
+LEVELS = {
+    BridgeMode.INACTIVE: DiagnosticStatus.STALE,
+    BridgeMode.WAITING: DiagnosticStatus.WARN,
+    BridgeMode.ACTIVE: DiagnosticStatus.OK,
+    BridgeMode.HOLD: DiagnosticStatus.WARN,
+    BridgeMode.FAULT: DiagnosticStatus.ERROR,
+}
+
+
+class CommandBridgeConfig(NodeConfig, BridgeConfig):
+    """Parameters of the command bridge node."""
+
+    realtime: RealtimeConfig = RealtimeConfig()
+
+
+class Timing:
+    """How the bridge kept time since activation.
+
+    lateness: command sent, against the grid of the joint states' stamps (it contains the lateness of the sender);
+    latency: from the publication of a joint state until its command is sent, through DDS; processing: the bridge's
+    part of it.
+    """
+
+    def __init__(self, period_ns: int) -> None:
+        self._period_ns = period_ns
+        self._grid = GridLateness()
+        self._before_ns: int | None = None
+        self._start_ns = 0
+        self.lateness, self.latency, self.processing = Distribution(), Distribution(), Distribution()
+        self.missed_ticks = 0
+
+    def add(self, t_ns: int, receipt_ns: int, sent_ns: int, latency_ns: int | None) -> None:
+        """Count one answered joint state: its stamp, its receipt and its command's departure, monotonic clock."""
+        if self._before_ns is None:
+            self._start_ns = sent_ns
+        else:
+            self.missed_ticks += max((t_ns - self._before_ns) // self._period_ns - 1, 0)
+        self._before_ns = t_ns
+        self.processing.add(sent_ns - receipt_ns)
+        self.lateness.add(self._grid.measure(sent_ns, t_ns))
+        if latency_ns is not None:
+            self.latency.add(latency_ns)
+
+    def values(self) -> dict[str, object]:
+        """Return the figures for /diagnostics."""
+        elapsed_s = (time.monotonic_ns() - self._start_ns) * 1e-9
+        out: dict[str, object] = {
+            "commands": self.processing.count,
+            "rate_hz": self.processing.count / elapsed_s if self.processing.count else 0.0,
+            "missed_ticks": self.missed_ticks,
+        }
+        for name, distribution, unit, unit_ns in (
+            ("lateness", self.lateness, "ms", 1e6),
+            ("latency", self.latency, "us", 1e3),
+            ("processing", self.processing, "us", 1e3),
+        ):
+            for statistic, value in distribution.summary(unit_ns).items():
+                out[f"{name}_{statistic}_{unit}"] = round(value, 4)
+        return out
+
+
+class CommandBridgeNode(ContactNode):
+    """Answers joint states with guarded commands."""
+
+    config_class = CommandBridgeConfig
+
+    def __init__(self) -> None:
+        super().__init__("command_bridge")
+        self._reported: SafetyStatus | None = None
+        self._waiting: tuple[JointState, int, int] | None = None
+        self.create_service(Trigger, "~/reset_fault", self._on_reset)
+        self.create_service(Trigger, "~/stop", self._on_stop)
+
+    def configure(self) -> None:
+        """Build the bridge and connect it."""
+        config: CommandBridgeConfig = self.config
+        self._system = load_system(config.system)
+        self._is_lockstep = config.clock == "lockstep"
+        self._core = BridgeCore(self._system, config, self._is_lockstep)
+        self._warm_up()
+        self._period_ns = 1_000_000_000 // config.rate_hz
+        self._state_timeout_ns = round(config.state_timeout_s * 1e9)
+        self._timing = Timing(self._period_ns)
+        self._state_order = messages.JointOrder(self._system.joint_names)
+        self._plan_order = messages.JointOrder(self._system.joint_names)
+        self._command_message = messages.make_commands(self._system.n_a)
+        self._desired_message = messages.make_joint_state(self._system.joint_names)
+        self._applied_message = messages.make_joint_state(self._system.joint_names)
+        self._commands = self.publish_topic(f"{config.command_interface}_controller/commands")
+        self._desired = self.publish_topic("command_bridge/desired")
+        self._applied = self.publish_topic("command_bridge/applied")
+        self._safety = self.publish_topic("command_bridge/safety")
+        self._reader = DirectReader(self)
+        self._states, self._plans = (self._subscribe(name) for name in ("joint_states", "mpc_tracker/plan"))
+        self._report_safety()
+
+    def activate(self) -> None:
+        """Wait for a complete joint state from now on; what had arrived before is dropped."""
+        self.wait_for_subscribers(self._commands, 1)
+        self.wait_for_subscribers(self._desired, 0)
+        self.wait_for_subscribers(self._applied, 0)
+        for refusal in apply_realtime(self.config.realtime):
+            self.get_logger().warning(refusal)
+        self._reader.drain()
+        self._waiting = None
+        self._timing = Timing(self._period_ns)
+        self._next_service_ns = self._next_safety_ns = self._next_watch_ns = time.monotonic_ns()
+        freeze_garbage()
+        self._core.activate()
+        self._report_safety()
+
+    def deactivate(self) -> None:
+        """Bring the torque to zero at the guard's rate, or repeat the setpoint."""
+        deadline_ns = time.monotonic_ns()
+        for data in self._core.wind_down():
+            self._commands.publish(messages.fill_commands(self._command_message, self._core.newest_t_ns, data))
+            deadline_ns += self._period_ns
+            sleep_until(deadline_ns)
+        self._core.deactivate()
+        self._report_safety()
+        self._commands.wait_for_all_acked(Duration(seconds=ACKNOWLEDGE_TIMEOUT_S))
+
+    def cleanup(self) -> None:
+        """Release the subscriptions that this node reads itself."""
+        self._reader.destroy()
+
+    def diagnose(self) -> tuple[bytes, str, dict[str, object]]:
+        """Return mode and cause, timing, interventions of the guard and refused messages."""
+        if not self.is_active:
+            return super().diagnose()
+        safety = self._core.safety
+        values = self._safety_values() | self._timing.values()
+        return LEVELS[safety.mode], safety.describe(), values
+
+    def _subscribe(self, name: str) -> Any:
+        topic = TOPICS[name]
+        return self._reader.subscribe(topic.msg_type, topic.name, qos_profile(topic.quality, self.config.clock))
+
+    def _warm_up(self) -> None:
+        """Compile everything before time runs, on a bridge of its own."""
+        system, core = self._system, BridgeCore(self._system, self.config, lockstep=True)
+        q, zero = system.q_default[system.n_q_u :], np.zeros(system.n_a)
+        core.activate()
+        two, times = np.zeros((2, system.n_a)), np.array([0.0, 1.0])
+        core.update_plan(CommandPlan(0, times, np.stack([q, q]), two, two))
+        for t_ns in (0, core.config.plan_delay_ns, core.config.plan_delay_ns + 1_000_000):
+            core.step(t_ns, q, zero)
+
+    # Loop.
+
+    def spin_some(self, executor: Executor) -> None:
+        """Answer what has arrived; while inactive only services and timers are handled."""
+        if not self.is_active:
+            super().spin_some(executor)
+            return
+        try:
+            self._reader.wait(self._time_to_next_s())
+            self._take_plans()
+            self._answer_states()
+            self._watch(time.monotonic_ns())
+        except Exception as error:
+            self._core.fault(Cause.INTERNAL, repr(error))
+            raise
+        now_ns = time.monotonic_ns()
+        if now_ns >= self._next_service_ns:
+            self._next_service_ns = now_ns + SERVICE_PERIOD_NS
+            executor.spin_once(timeout_sec=0.0)
+
+    def _time_to_next_s(self) -> float:
+        """Time until something must be done without a message: services, or in realtime a command for a late state."""
+        until_ns = self._next_service_ns if self._is_lockstep else min(self._next_service_ns, self._next_watch_ns)
+        return max(until_ns - time.monotonic_ns(), 0) * 1e-9
+
+    def _take_plans(self) -> None:
+        while (taken := self._reader.take(self._plans)) is not None:
+            message = taken[0]
+            try:
+                reason = self._core.update_plan(messages.read_plan(message, self._plan_order))
+            except InputError as error:
+                reason = str(error)
+                self._core.refuse_plan(messages.from_stamp(message.header.stamp), "plan_unreadable")
+            if reason is not None:
+                self.get_logger().warning(f"plan refused: {reason}", throttle_duration_sec=WARN_PERIOD_S)
+
+    def _answer_states(self) -> None:
+        """Answer joint states in their order, up to one that waits for its plan."""
+        while True:
+            if self._waiting is None:
+                taken = self._reader.take(self._states)
+                if taken is None:
+                    return
+                self._waiting = (*taken, time.monotonic_ns())
+            message, published_ns, receipt_ns = self._waiting
+            t_ns = messages.from_stamp(message.header.stamp)
+            if self._is_waiting_for_plan(t_ns, receipt_ns):
+                return
+            self._waiting = None
+            self._answer(message, t_ns, receipt_ns, published_ns)
+
+    def _is_waiting_for_plan(self, t_ns: int, receipt_ns: int) -> bool:
+        awaited_ns = self._core.awaited_plan_ns(t_ns)
+        if awaited_ns is None:
+            return False
+        limit_s = self.config.plan_wait_s
+        if time.monotonic_ns() - receipt_ns < limit_s * 1e9:
+            return True
+        self._core.fault(Cause.PLAN_LATE, f"none for the tick at {awaited_ns * 1e-9:.3f} s within {limit_s:g} s")
+        return False
+
+    def _answer(self, message: JointState, t_ns: int, receipt_ns: int, published_ns: int) -> None:
+        try:
+            q, dq, tau = self._read_state(message)
+        except InputError as error:
+            self.get_logger().warning(f"joint state refused: {error}", throttle_duration_sec=WARN_PERIOD_S)
+            command = self._core.refuse_state("state_unreadable", t_ns, str(error))
+        else:
+            command = self._core.step(t_ns, q, dq, None if self._is_lockstep else receipt_ns, tau)
+        if command is not None:
+            self._next_watch_ns = receipt_ns + self._state_timeout_ns
+            sent_ns = self._send(command)
+            latency_ns = time.time_ns() - published_ns if published_ns else None
+            self._publish_log(command)
+            self._timing.add(t_ns, receipt_ns, sent_ns, latency_ns)
+        self._report_change()
+
+    def _read_state(
+        self, message: JointState
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None]:
+        """Return positions, velocities and, for the first command only, efforts where they can be used."""
+        order, names = self._state_order, message.name
+        q = order.pick("position", message.position, names)
+        dq = order.pick("velocity", message.velocity, names)
+        if self._core.has_started or not message.effort:
+            return q, dq, None
+        try:
+            return q, dq, order.pick("effort", message.effort, names)
+        except InputError:
+            return q, dq, None  # drivers without torque sensors fill the field with NaN
+
+    def _watch(self, now_ns: int) -> None:
+        """Send a command in place of a late state, on absolute deadlines, and report in time."""
+        if not self._is_lockstep and now_ns >= self._next_watch_ns:
+            self._next_watch_ns += self._period_ns
+            if self._next_watch_ns < now_ns:
+                self._next_watch_ns = now_ns + self._period_ns
+            command = self._core.check(now_ns)
+            if command is not None:
+                self._send(command)
+                self._publish_log(command)
+            self._report_change()
+        if now_ns >= self._next_safety_ns:
+            self._next_safety_ns = now_ns + SAFETY_PERIOD_NS
+            self._report_safety()
+
+    # Outputs.
+
+    def _send(self, command: BridgeCommand) -> int:
+        """Publish a command; returns when it had left, monotonic clock, ns."""
+        self._commands.publish(messages.fill_commands(self._command_message, command.t_ns, command.data))
+        return time.monotonic_ns()
+
+    def _publish_log(self, command: BridgeCommand) -> None:
+        """Publish what was desired and what was applied."""
+        t_ns = command.t_ns
+        self._desired.publish(
+            messages.fill_joint_state(
+                self._desired_message, t_ns, command.desired_q, command.desired_dq, command.desired_tau
+            )
+        )
+        self._applied.publish(
+            messages.fill_joint_state(
+                self._applied_message, t_ns, command.applied_q, command.applied_dq, command.applied_tau
+            )
+        )
+
+    def _report_change(self) -> None:
+        if self._core.safety is not self._reported:
+            self._report_safety()
+
+    def _report_safety(self) -> None:
+        """Publish mode and cause, and log when they changed."""
+        safety = self._core.safety
+        text = safety.describe()
+        self._safety.publish(messages.to_status(LEVELS[safety.mode], self.get_name(), text, self._safety_values()))
+        if safety is self._reported:
+            return
+        self._reported = safety
+        if safety.mode is BridgeMode.FAULT:
+            self.get_logger().error(text)
+        else:
+            self.get_logger().info(text)
+
+    def _safety_values(self) -> dict[str, object]:
+        safety = self._core.safety
+        values: dict[str, object] = {
+            "mode": safety.mode.value, "cause": safety.cause.name, "number": safety.cause.number,
+            "detail": safety.detail, "remedy": safety.cause.remedy, "since_ns": safety.t_ns,
+        }  # fmt: skip
+        values |= {f"clamped_{kind}": count for kind, count in self._core.guard.counts_by_kind().items()}
+        return values | {f"refused_{reason}": count for reason, count in sorted(self._core.refusals.items())}
+
+    # Services.
+
+    def _on_reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        response.success = self.is_active and self._core.reset()
+        response.message = "waiting for a joint state" if response.success else "there is no fault"
+        if self.is_active:
+            self._report_change()
+        return response
+
+    def _on_stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        response.success = self.is_active
+        response.message = "stopped; call reset_fault to go on" if self.is_active else "the bridge is not active"
+        if self.is_active:
+            self._core.stop()
+            self._report_change()
+        return response
+
+
+def main() -> None:
+    """Run the node as a process."""
+    sys.exit(run_node(CommandBridgeNode))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""What a process can ask of the system to keep deadlines, and how well they were kept.
+
+Each request may be refused (no permission, no such core); a refusal is reported, the process runs on without it.
+"""
+
+import ctypes
+import os
+import time
+from array import array
+from collections.abc import Callable
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MCL_CURRENT, MCL_FUTURE = 1, 2
+NS_PER_S = 1_000_000_000
+
+
+class RealtimeConfig(BaseModel):
+    """Scheduling of the process; 0 and -1 leave things as they are."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    priority: int = Field(
+        default=0, ge=0, le=98, description="SCHED_FIFO priority, 0: none; needs CAP_SYS_NICE or an rtprio limit"
+    )
+    cpu: int = Field(default=-1, ge=-1, le=4095, description="core to run on, -1: any")
+    lock_memory: bool = Field(default=False, description="keep all pages in memory; needs a memlock limit")
+
+
+def apply_realtime(config: RealtimeConfig) -> list[str]:
+    """Ask the system for what the config says, for the calling thread; returns the refusals, each with its remedy."""
+    refusals = []
+    if config.cpu >= 0:
+        try:
+            os.sched_setaffinity(0, {config.cpu})
+        except OSError as error:
+            cores = sorted(os.sched_getaffinity(0))
+            refusals.append(f"realtime.cpu {config.cpu}: {error.strerror}; cores that may be used: {cores}")
+    if config.lock_memory and ctypes.CDLL(None, use_errno=True).mlockall(MCL_CURRENT | MCL_FUTURE) != 0:
+        reason = os.strerror(ctypes.get_errno())
+        refusals.append(f"realtime.lock_memory: {reason}; raise the memlock limit (ulimit -l) or set it to false")
+    if config.priority > 0:
+        try:
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(config.priority))
+        except OSError as error:
+            refusals.append(
+                f"realtime.priority {config.priority}: {error.strerror}; allow rtprio in /etc/security/limits.conf or 0"
+            )
+    return refusals
+
+
+def run_on_deadlines(period_ns: int, work: Callable[[int], bool]) -> None:
+    """Call `work` on absolute deadlines of the monotonic clock until it returns false.
+
+    Parameters
+    ----------
+    period_ns : int
+        Time between deadlines, ns. Deadlines that passed during `work` are left out.
+    work : callable
+        Called with the lateness of the wake-up, ns.
+    """
+    deadline_ns = time.monotonic_ns() + period_ns
+    while True:
+        sleep_until(deadline_ns)
+        late_ns = time.monotonic_ns() - deadline_ns
+        if not work(late_ns):
+            return
+        deadline_ns += max(1, -(-(time.monotonic_ns() - deadline_ns) // period_ns)) * period_ns
+
+
+def sleep_until(deadline_ns: int) -> None:
+    """Sleep until an instant of the monotonic clock (time.sleep is clock_nanosleep with an absolute deadline)."""
+    remaining_ns = deadline_ns - time.monotonic_ns()
+    if remaining_ns > 0:
+        time.sleep(remaining_ns * 1e-9)
+
+
+class Distribution:
+    """Counts of non-negative durations in bins, for percentiles without keeping every value.
+
+    Parameters
+    ----------
+    bin_ns : int
+        Width of a bin and resolution of the percentiles, ns; the last of 10,000 bins takes everything above.
+    """
+
+    BINS = 10_000
+
+    def __init__(self, bin_ns: int = 5_000) -> None:
+        self._bin_ns = bin_ns
+        self._counts = array("q", bytes(8 * self.BINS))
+        self.count = 0
+        self.max_ns = 0
+
+    def add(self, value_ns: int) -> None:
+        """Count one duration; a negative one counts as zero."""
+        self._counts[min(max(value_ns, 0) // self._bin_ns, self.BINS - 1)] += 1
+        self.count += 1
+        self.max_ns = max(self.max_ns, value_ns)
+
+    def percentile_ns(self, percent: float) -> float:
+        """Return the upper edge of the bin that the percentile falls in, at most the maximum; NaN without values."""
+        if self.count == 0:
+            return float("nan")
+        wanted, seen = percent / 100.0 * self.count, 0
+        for index, number in enumerate(self._counts):
+            seen += number
+            if seen >= wanted and number:
+                edge = (index + 1) * self._bin_ns if index < self.BINS - 1 else self.max_ns
+                return float(min(edge, self.max_ns))
+        return float(self.max_ns)
+
+    def summary(self, unit_ns: float) -> dict[str, float]:
+        """Return {median, p90, p99, p999, max} in a unit of so many ns."""
+        percents = {"median": 50.0, "p90": 90.0, "p99": 99.0, "p999": 99.9, "max": 100.0}
+        return {name: self.percentile_ns(percent) / unit_ns for name, percent in percents.items()}
+
+
+class GridLateness:
+    """Lateness of events against the regular grid of their stamps, whose offset to the local clock is not known.
+
+    The offset is the least (event - stamp) of the last one to two windows, so that a shifted grid or a drifting clock
+    is forgotten: lateness = (event - stamp) - offset >= 0.
+    """
+
+    def __init__(self, window_ns: int = NS_PER_S) -> None:
+        self._window_ns = window_ns
+        self._window_end_ns = 0
+        self._offset_before_ns: int | None = None
+        self._offset_ns: int | None = None
+
+    def measure(self, event_ns: int, stamp_ns: int) -> int:
+        """Return the lateness of an event, ns."""
+        offset_ns = event_ns - stamp_ns
+        if event_ns >= self._window_end_ns:
+            self._window_end_ns = event_ns + self._window_ns
+            self._offset_before_ns, self._offset_ns = self._offset_ns, None
+        self._offset_ns = offset_ns if self._offset_ns is None else min(self._offset_ns, offset_ns)
+        least = self._offset_ns if self._offset_before_ns is None else min(self._offset_before_ns, self._offset_ns)
+        return offset_ns - least
