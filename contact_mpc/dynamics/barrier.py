@@ -18,6 +18,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from contact_mpc.dynamics.flags import COMPILED
+from contact_mpc.geometry.vectors import Vector, axpy, dot, scaled
 
 FloatArray = NDArray[np.float64]
 
@@ -57,23 +58,20 @@ def barrier_terms(
         w[i] *= -c
 
 
-@njit(**COMPILED)
+@njit(inline="always", **COMPILED)
 def barrier_mixed(
-    phi: float, mu: float, n: FloatArray, d: FloatArray, kappa: float, dphi: float, dn: FloatArray, out: FloatArray
-) -> None:
-    """Write the change of w along (dphi, dn) at fixed d."""
+    phi: float, mu: float, n: Vector, d: Vector, kappa: float, dphi: float, dn: Vector
+) -> Vector:
+    """Return the change of w along (dphi, dn) at fixed d."""
     m2 = mu * mu
-    nu = n[0] * d[0] + n[1] * d[1] + n[2] * d[2]
+    nu, dnu = dot(n, d), dot(dn, d)
     psi = phi + nu
-    D = psi * psi - m2 * (d[0] * d[0] + d[1] * d[1] + d[2] * d[2] - nu * nu)
-    dnu = dn[0] * d[0] + dn[1] * d[1] + dn[2] * d[2]
+    D = psi * psi - m2 * (dot(d, d) - nu * nu)
     s = psi + m2 * nu
     dD = 2.0 * (psi * dphi + s * dnu)
-    along_n = dphi + (1.0 + m2) * dnu
-    scale = -2.0 / (kappa * D)
-    for i in range(3):
-        e = s * n[i] - m2 * d[i]
-        out[i] = scale * (along_n * n[i] + s * dn[i] - e * dD / D)
+    e = axpy(-m2, d, scaled(s, n))
+    de = axpy(dphi + (1.0 + m2) * dnu, n, scaled(s, dn))
+    return scaled(-2.0 / (kappa * D), axpy(-dD / D, e, de))
 
 
 @njit(**COMPILED)

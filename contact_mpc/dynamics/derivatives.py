@@ -20,68 +20,86 @@ from contact_mpc.dynamics.barrier import barrier_mixed
 from contact_mpc.dynamics.cholesky import factorise, solve_columns_in_place
 from contact_mpc.dynamics.flags import COMPILED
 from contact_mpc.dynamics.log_barrier import Newton, assemble_newton
-from contact_mpc.dynamics.quadratic import Model, add_quadratic_derivative, column_derivative
-from contact_mpc.geometry.contacts import cross_into, dof_velocity_into
+from contact_mpc.dynamics.quadratic import Model, add_quadratic_derivative
+from contact_mpc.geometry.vectors import Vector, axpy, cross, dof_velocity, dot, minus, row, scaled
 from contact_mpc.model.kinematic_tree import FREE, REVOLUTE
 from contact_mpc.model.rotations import left_jacobian, rotation_exp
 
 FloatArray = NDArray[np.float64]
+ZERO = (0.0, 0.0, 0.0)
 
 
-@njit(**COMPILED)
-def _contact_motion(
-    model: Model, ws: Newton, c: int, k: int, dn: FloatArray, dp: FloatArray, scratch: FloatArray
-) -> float:
-    """Write dn and dp of contact c along its k-th degree of freedom; return dphi."""
-    tree, con, kin = model.tree, ws.con, ws.kin
-    d = model.pairs.dofs[c, k]
-    n, p, N = con.n[c], con.p[c], con.N[c]
-    delta, v_B, bend = scratch[0], scratch[1], scratch[2]
-    dof_velocity_into(tree.dof_kind[d], kin.axes[d], kin.origins[d], con.centre[c], delta)
-    dn[:] = 0.0
-    v_B[:] = 0.0
-    if model.pairs.dof_sign[c, k] < 0.0:
+@njit(inline="always", **COMPILED)
+def _prepare_columns(model: Model, ws: Newton, c: int, rows: FloatArray) -> Vector:
+    """Write, per column d of J_c, a_d (the signed axis, 0 for a translation) and J_d x w; rows is (m, 2, 3).
+
+    Returns the angular displacement of A relative to B, sum of a_d dq_d.
+    """
+    w, turn = row(ws.w, c), (0.0, 0.0, 0.0)
+    for m in range(model.pairs.dof_count[c]):
+        d = model.pairs.dofs[c, m]
+        sign = model.pairs.dof_sign[c, m] if model.tree.dof_kind[d] == REVOLUTE else 0.0
+        a = scaled(sign, row(ws.kin.axes, d))
+        moment = cross(row(ws.con.J[c], m), w)
+        turn = axpy(ws.dq[d], a, turn)
         for i in range(3):
-            delta[i] = -delta[i]
-        dof_velocity_into(tree.dof_kind[d], kin.axes[d], kin.origins[d], p, v_B)
-        if tree.dof_kind[d] == REVOLUTE:
-            cross_into(kin.axes[d], n, dn)
-    dphi = n[0] * delta[0] + n[1] * delta[1] + n[2] * delta[2]
-    reach = tree.geom_size[model.pairs.geom_a[c], 0] + 0.5 * con.phi[c]
-    for i in range(3):
-        bend[i] = N[i, 0] * delta[0] + N[i, 1] * delta[1] + N[i, 2] * delta[2]
-        dn[i] += bend[i]
-        dp[i] = v_B[i] + delta[i] - reach * bend[i] - 0.5 * n[i] * dphi
-    return dphi
+            rows[m, 0, i] = a[i]
+            rows[m, 1, i] = moment[i]
+    return turn
+
+
+@njit(inline="always", **COMPILED)
+def _curvature_times(N: FloatArray, c: int, x: Vector) -> Vector:
+    return (
+        N[c, 0, 0] * x[0] + N[c, 0, 1] * x[1] + N[c, 0, 2] * x[2],
+        N[c, 1, 0] * x[0] + N[c, 1, 1] * x[1] + N[c, 1, 2] * x[2],
+        N[c, 2, 0] * x[0] + N[c, 2, 1] * x[1] + N[c, 2, 2] * x[2],
+    )
 
 
 @njit(**COMPILED)
 def _add_contact_derivative(
-    model: Model, ws: Newton, c: int, kappa: float, G: FloatArray, columns: FloatArray, scratch: FloatArray
+    model: Model, ws: Newton, c: int, kappa: float, G: FloatArray, rows: FloatArray
 ) -> None:
-    """Add d(J' w)/dq of contact c at fixed dq to G (n_v, n_v); columns is (m, 3), scratch is (10, 3)."""
-    pairs, tree = model.pairs, model.tree
-    dn, dp, dw, dd = scratch[0], scratch[1], scratch[2], scratch[3]
-    w, W, J = ws.w[c], ws.W[c], ws.con.J[c]
-    for k in range(pairs.dof_count[c]):
+    """Add d(J' w)/dq of contact c at fixed dq to G (n_v, n_v); rows is (m, 2, 3).
+
+    With v the velocity at p and a_k the axis of k, a column swept by k changes by a_k x J_d + a_d x (dp - v), any
+    other by a_d x dp. Sums over d of these, times dq_d or dotted with w, need no column derivative by itself:
+    w . (a_k x J_d) = a_k . (J_d x w) and w . (a_d x y) = a_d . (y x w).
+    """
+    pairs, tree, kin, con = model.pairs, model.tree, ws.kin, ws.con
+    count, mu, phi = pairs.dof_count[c], model.mu[c], ws.phi[c]
+    reach = tree.geom_size[pairs.geom_a[c], 0] + 0.5 * con.phi[c]
+    n, p, centre, d_c, w = row(con.n, c), row(con.p, c), row(con.centre, c), row(ws.d, c), row(ws.w, c)
+    turn = _prepare_columns(model, ws, c, rows)
+    for k in range(count):
         dof_k = pairs.dofs[c, k]
-        dphi = _contact_motion(model, ws, c, k, dn, dp, scratch[4:7])
-        barrier_mixed(ws.phi[c], model.mu[c], ws.con.n[c], ws.d[c], kappa, dphi, dn, dw)
-        dd[:] = 0.0
-        for m in range(pairs.dof_count[c]):
+        kind, a_k, o_k = tree.dof_kind[dof_k], row(kin.axes, dof_k), row(kin.origins, dof_k)
+        v, delta, dn, carried = dof_velocity(kind, a_k, o_k, p), dof_velocity(kind, a_k, o_k, centre), ZERO, ZERO
+        if pairs.dof_sign[c, k] < 0.0:
+            delta, carried = scaled(-1.0, delta), v
+            if kind == REVOLUTE:
+                dn = cross(a_k, n)
+        dphi, bend = dot(n, delta), _curvature_times(con.N, c, delta)
+        dn = axpy(1.0, bend, dn)
+        dp = axpy(-0.5 * dphi, n, axpy(-reach, bend, axpy(1.0, delta, carried)))
+        yw, vw = cross(dp, w), cross(v, w)
+        moved, turned = ZERO, ZERO  # displacement and turn of what k sweeps
+        for m in range(count):
             d = pairs.dofs[c, m]
-            column_derivative(tree, ws.kin, d, dof_k, ws.con.p[c], dp, columns[m], scratch[7:10])
-            scale = pairs.dof_sign[c, m]
-            for i in range(3):
-                columns[m, i] *= scale
-                dd[i] += columns[m, i] * ws.dq[d]
-        for i in range(3):
-            dw[i] += W[i, 0] * dd[0] + W[i, 1] * dd[1] + W[i, 2] * dd[2]
-        for m in range(pairs.dof_count[c]):
-            G[pairs.dofs[c, m], dof_k] += (
-                columns[m, 0] * w[0] + columns[m, 1] * w[1] + columns[m, 2] * w[2]
-                + J[m, 0] * dw[0] + J[m, 1] * dw[1] + J[m, 2] * dw[2]
-            )
+            a_d = (rows[m, 0, 0], rows[m, 0, 1], rows[m, 0, 2])
+            value = dot(a_d, yw)
+            if tree.sweeps[dof_k, d]:
+                value -= dot(a_d, vw)
+                turned = axpy(ws.dq[d], a_d, turned)
+                if kind == REVOLUTE:
+                    value += a_k[0] * rows[m, 1, 0] + a_k[1] * rows[m, 1, 1] + a_k[2] * rows[m, 1, 2]
+                    moved = axpy(ws.dq[d], (con.J[c, m, 0], con.J[c, m, 1], con.J[c, m, 2]), moved)
+            G[d, dof_k] += value
+        dd = axpy(1.0, cross(a_k, moved), minus(cross(turn, dp), cross(turned, v)))
+        dw = axpy(1.0, _curvature_times(ws.W, c, dd), barrier_mixed(phi, mu, n, d_c, kappa, dphi, dn))
+        for m in range(count):
+            G[pairs.dofs[c, m], dof_k] += con.J[c, m, 0] * dw[0] + con.J[c, m, 1] * dw[1] + con.J[c, m, 2] * dw[2]
 
 
 @njit(**COMPILED)
@@ -94,9 +112,9 @@ def solve_derivatives(model: Model, ws: Newton, kappa: float, X: FloatArray) -> 
     X[:, :] = 0.0
     G = X[:, :n_v]
     add_quadratic_derivative(model, ws.kin, ws.dq, G)
-    columns, scratch = np.empty((model.pairs.dofs.shape[1], 3)), np.empty((10, 3))
+    rows = np.empty((model.pairs.dofs.shape[1], 2, 3))
     for a in range(ws.count[0]):
-        _add_contact_derivative(model, ws, ws.active[a], kappa, G, columns, scratch)
+        _add_contact_derivative(model, ws, ws.active[a], kappa, G, rows)
     for i in range(n_v):
         for j in range(n_v):
             G[i, j] = -G[i, j]

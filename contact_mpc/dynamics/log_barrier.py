@@ -242,6 +242,14 @@ def _remove_shift(model: Model, ws: Newton, kappa: float) -> tuple[int, int]:
 
 
 @njit(**COMPILED)
+def measure_gaps(model: Model, ws: Newton, q: FloatArray) -> FloatArray:
+    """Return the signed distances (n_c,), m, of all pairs at q (n_q,)."""
+    update_kinematics(model.tree, q, ws.kin)
+    update_contacts(model.tree, model.pairs, ws.kin, ws.con)
+    return ws.con.phi
+
+
+@njit(**COMPILED)
 def _prepare(model: Model, ws: Newton, q: FloatArray, u: FloatArray, offset: FloatArray) -> None:
     update_kinematics(model.tree, q, ws.kin)
     update_contacts(model.tree, model.pairs, ws.kin, ws.con)

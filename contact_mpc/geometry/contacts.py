@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from contact_mpc.errors import ModelError
 from contact_mpc.geometry.sphere_distance import core_distance
-from contact_mpc.model.kinematic_tree import REVOLUTE, SPHERE, Tree
+from contact_mpc.geometry.vectors import Vector, axpy, dof_velocity, dot, minus, rotate, row, scaled
+from contact_mpc.model.kinematic_tree import SPHERE, Tree
 from contact_mpc.model.kinematics import dof_axes_into, forward_kinematics_into
 from contact_mpc.model.system import System
 
@@ -62,7 +63,6 @@ class Contacts(NamedTuple):
     centre: FloatArray
     N: FloatArray
     J: FloatArray
-    scratch: FloatArray
 
 
 def build_pairs(system: System) -> Pairs:
@@ -83,13 +83,13 @@ def build_pairs(system: System) -> Pairs:
             names = [f"{system.geometries[g].link} ({system.geometries[g].shape.kind})" for g in (a, b)]
             raise ModelError(f"{system.path}: contact pair {' - '.join(names)} needs a sphere on one side")
         rows.append((a, b, pair.mu, sign, _pair_dofs(tree, tree.geom_body[a], tree.geom_body[b])))
-    width = max(len(row[4]) for row in rows)
+    width = max(len(item[4]) for item in rows)
     dofs, dof_sign = np.zeros((len(rows), width), dtype=np.int64), np.zeros((len(rows), width))
-    for i, row in enumerate(rows):
-        for k, (d, s) in enumerate(row[4]):
+    for i, item in enumerate(rows):
+        for k, (d, s) in enumerate(item[4]):
             dofs[i, k], dof_sign[i, k] = d, s
-    counts = np.array([len(row[4]) for row in rows])
-    a, b, mu, sign = (np.array([row[k] for row in rows]) for k in range(4))
+    counts = np.array([len(item[4]) for item in rows])
+    a, b, mu, sign = (np.array([item[k] for item in rows]) for k in range(4))
     return Pairs(a.astype(np.int64), b.astype(np.int64), mu, sign, dofs, dof_sign, counts)
 
 
@@ -113,28 +113,8 @@ def make_contacts(pairs: Pairs) -> Contacts:
     n_c, m = pairs.dofs.shape
     return Contacts(
         np.zeros(n_c), np.zeros((n_c, 3)), np.zeros((n_c, 3)), np.zeros((n_c, 3)), np.zeros((n_c, 3, 3)),
-        np.zeros((n_c, m, 3)), np.zeros((12, 3)),
+        np.zeros((n_c, m, 3)),
     )
-
-
-@njit(cache=True)
-def cross_into(a: FloatArray, b: FloatArray, out: FloatArray) -> None:
-    """Write a x b."""
-    out[0] = a[1] * b[2] - a[2] * b[1]
-    out[1] = a[2] * b[0] - a[0] * b[2]
-    out[2] = a[0] * b[1] - a[1] * b[0]
-
-
-@njit(cache=True)
-def dof_velocity_into(kind: int, axis: FloatArray, origin: FloatArray, p: FloatArray, out: FloatArray) -> None:
-    """Write the velocity at p of unit motion of one degree of freedom: axis x (p - origin), or axis."""
-    if kind == REVOLUTE:
-        x, y, z = p[0] - origin[0], p[1] - origin[1], p[2] - origin[2]
-        out[0] = axis[1] * z - axis[2] * y
-        out[1] = axis[2] * x - axis[0] * z
-        out[2] = axis[0] * y - axis[1] * x
-    else:
-        out[0], out[1], out[2] = axis[0], axis[1], axis[2]
 
 
 @njit(cache=True)
@@ -145,48 +125,49 @@ def update_kinematics(tree: Tree, q: FloatArray, kin: Kinematics) -> None:
 
 
 @njit(cache=True)
-def _geometry_pose(tree: Tree, kin: Kinematics, g: int, R: FloatArray, p: FloatArray) -> None:
+def _geometry_position(tree: Tree, kin: Kinematics, g: int) -> Vector:
     body = tree.geom_body[g]
     if body < 0:
-        R[:, :] = tree.R_BG[g]
-        p[:] = tree.p_BG[g]
-        return
-    for i in range(3):
-        p[i] = kin.p[body, i]
-        for k in range(3):
-            p[i] += kin.R[body, i, k] * tree.p_BG[g, k]
-            R[i, k] = (
-                kin.R[body, i, 0] * tree.R_BG[g, 0, k]
-                + kin.R[body, i, 1] * tree.R_BG[g, 1, k]
-                + kin.R[body, i, 2] * tree.R_BG[g, 2, k]
-            )
+        return row(tree.p_BG, g)
+    return axpy(1.0, rotate(kin.R, body, row(tree.p_BG, g)), row(kin.p, body))
+
+
+@njit(cache=True)
+def _geometry_axes(tree: Tree, kin: Kinematics, g: int) -> tuple[Vector, Vector, Vector]:
+    """Return the axes of the geometry's frame, columns of its rotation matrix, in the world."""
+    R = tree.R_BG
+    x = (R[g, 0, 0], R[g, 1, 0], R[g, 2, 0])
+    y = (R[g, 0, 1], R[g, 1, 1], R[g, 2, 1])
+    z = (R[g, 0, 2], R[g, 1, 2], R[g, 2, 2])
+    body = tree.geom_body[g]
+    if body < 0:
+        return x, y, z
+    return rotate(kin.R, body, x), rotate(kin.R, body, y), rotate(kin.R, body, z)
+
+
+@njit(cache=True)
+def _combine(axes: tuple[Vector, Vector, Vector], c: Vector) -> Vector:
+    return axpy(c[0], axes[0], axpy(c[1], axes[1], scaled(c[2], axes[2])))
 
 
 @njit(cache=True)
 def _sphere_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: int) -> None:
     """Fill phi, n, p, centre and N of contact c, in the world frame."""
-    s = con.scratch
-    R_A, p_A, R_B, p_B, local, n_B, N_B = s[0:3], s[11], s[3:6], s[6], s[7], s[8], con.N[c]
     a, b = pairs.geom_a[c], pairs.geom_b[c]
-    _geometry_pose(tree, kin, a, R_A, p_A)
-    _geometry_pose(tree, kin, b, R_B, p_B)
-    con.centre[c] = p_A
-    for i in range(3):
-        local[i] = (
-            R_B[0, i] * (p_A[0] - p_B[0]) + R_B[1, i] * (p_A[1] - p_B[1]) + R_B[2, i] * (p_A[2] - p_B[2])
-        )
-    radius = tree.geom_size[a, 0]
-    phi = core_distance(tree.geom_shape[b], tree.geom_size[b], local, n_B, N_B, s[9:11]) - radius
+    p_A, radius = _geometry_position(tree, kin, a), tree.geom_size[a, 0]
+    axes, arm = _geometry_axes(tree, kin, b), minus(p_A, _geometry_position(tree, kin, b))
+    local = (dot(axes[0], arm), dot(axes[1], arm), dot(axes[2], arm))
+    s, n_B, N = core_distance(tree.geom_shape[b], row(tree.geom_size, b), local)
+    n, phi = _combine(axes, n_B), s - radius
+    p = axpy(-(radius + 0.5 * phi), n, p_A)
+    bent = (  # columns of R N
+        _combine(axes, (N[0], N[1], N[2])), _combine(axes, (N[1], N[3], N[4])), _combine(axes, (N[2], N[4], N[5])),
+    )
     con.phi[c] = phi
     for i in range(3):
-        con.n[c, i] = R_B[i, 0] * n_B[0] + R_B[i, 1] * n_B[1] + R_B[i, 2] * n_B[2]
-    for i in range(3):
-        for k in range(3):
-            R_A[i, k] = R_B[i, 0] * N_B[0, k] + R_B[i, 1] * N_B[1, k] + R_B[i, 2] * N_B[2, k]
-    for i in range(3):
-        for k in range(3):
-            con.N[c, i, k] = R_A[i, 0] * R_B[k, 0] + R_A[i, 1] * R_B[k, 1] + R_A[i, 2] * R_B[k, 2]
-        con.p[c, i] = p_A[i] - (radius + 0.5 * phi) * con.n[c, i]
+        con.n[c, i], con.p[c, i], con.centre[c, i] = n[i], p[i], p_A[i]
+        for k in range(3):  # N_W = (R N) R'
+            con.N[c, i, k] = bent[0][i] * axes[0][k] + bent[1][i] * axes[1][k] + bent[2][i] * axes[2][k]
 
 
 @njit(cache=True)
@@ -194,9 +175,9 @@ def update_contacts(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts) ->
     """Refresh all contacts for the poses in kin: phi, n, p, N and the columns of J_c."""
     for c in range(pairs.mu.shape[0]):
         _sphere_contact(tree, pairs, kin, con, c)
+        p = row(con.p, c)
         for k in range(pairs.dof_count[c]):
             d = pairs.dofs[c, k]
-            dof_velocity_into(tree.dof_kind[d], kin.axes[d], kin.origins[d], con.p[c], con.J[c, k])
-            if pairs.dof_sign[c, k] < 0.0:
-                for i in range(3):
-                    con.J[c, k, i] = -con.J[c, k, i]
+            v = dof_velocity(tree.dof_kind[d], row(kin.axes, d), row(kin.origins, d), p)
+            for i in range(3):
+                con.J[c, k, i] = pairs.dof_sign[c, k] * v[i]

@@ -16,96 +16,90 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from contact_mpc.geometry.vectors import Vector, dot
 from contact_mpc.model.kinematic_tree import BOX, CAPSULE, CYLINDER
 
 FloatArray = NDArray[np.float64]
+Symmetric = tuple[float, float, float, float, float, float]  # xx, xy, xz, yy, yz, zz
 TINY_M = 1e-12  # below it a direction is undefined and the z axis is taken
+FLAT = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @njit(cache=True)
-def _radial(r: FloatArray, rank: FloatArray, n: FloatArray, N: FloatArray) -> float:
-    """Normal and curvature of the distance |r| where only the axes with rank = 1 are free."""
-    s = np.sqrt(r[0] ** 2 + r[1] ** 2 + r[2] ** 2)
+def _radial(r: Vector, rank: Vector) -> tuple[float, Vector, Symmetric]:
+    """Distance |r|, its normal and its curvature, where only the axes with rank = 1 are free."""
+    s = np.sqrt(dot(r, r))
     if s < TINY_M:
-        n[0], n[1], n[2] = 0.0, 0.0, 1.0
-        N[:, :] = 0.0
-        return s
-    for i in range(3):
-        n[i] = r[i] / s
-    for i in range(3):
-        for j in range(3):
-            N[i, j] = ((rank[i] if i == j else 0.0) - n[i] * n[j]) / s
-    return s
+        return s, (0.0, 0.0, 1.0), FLAT
+    i = 1.0 / s
+    x, y, z = r[0] * i, r[1] * i, r[2] * i
+    N = ((rank[0] - x * x) * i, -x * y * i, -x * z * i, (rank[1] - y * y) * i, -y * z * i, (rank[2] - z * z) * i)
+    return s, (x, y, z), N
 
 
 @njit(cache=True)
-def _segment(c: FloatArray, half_length: float, n: FloatArray, N: FloatArray, scratch: FloatArray) -> float:
-    r, rank = scratch[0], scratch[1]
+def _segment(c: Vector, half_length: float) -> tuple[float, Vector, Symmetric]:
     along = min(max(c[2], -half_length), half_length)
-    r[0], r[1], r[2] = c[0], c[1], c[2] - along
-    rank[0], rank[1], rank[2] = 1.0, 1.0, 0.0 if along == c[2] else 1.0
-    return _radial(r, rank, n, N)
+    return _radial((c[0], c[1], c[2] - along), (1.0, 1.0, 0.0 if along == c[2] else 1.0))
 
 
 @njit(cache=True)
-def _box(c: FloatArray, half: FloatArray, n: FloatArray, N: FloatArray, scratch: FloatArray) -> float:
-    r, rank = scratch[0], scratch[1]
-    outside = False
-    for i in range(3):
-        near = min(max(c[i], -half[i]), half[i])
-        r[i] = c[i] - near
-        rank[i] = 0.0 if near == c[i] else 1.0
-        outside = outside or near != c[i]
-    if outside:
-        return _radial(r, rank, n, N)
-    best = 0
-    for i in range(1, 3):
-        if half[i] - abs(c[i]) < half[best] - abs(c[best]):
-            best = i
-    n[:] = 0.0
-    N[:, :] = 0.0
-    n[best] = 1.0 if c[best] >= 0.0 else -1.0
-    return abs(c[best]) - half[best]
+def _beyond(x: float, half: float) -> float:
+    """How far x lies outside [-half, half], signed."""
+    return x - min(max(x, -half), half)
 
 
 @njit(cache=True)
-def _cylinder(c: FloatArray, radius: float, half: float, n: FloatArray, N: FloatArray, scratch: FloatArray) -> float:
-    """Distance to a solid cylinder about z: in the half plane (rho, z) it is a box."""
+def _box(c: Vector, half: Vector) -> tuple[float, Vector, Symmetric]:
+    r = (_beyond(c[0], half[0]), _beyond(c[1], half[1]), _beyond(c[2], half[2]))
+    rank = (1.0 if r[0] != 0.0 else 0.0, 1.0 if r[1] != 0.0 else 0.0, 1.0 if r[2] != 0.0 else 0.0)
+    if rank[0] + rank[1] + rank[2] > 0.0:
+        return _radial(r, rank)
+    depth = (abs(c[0]) - half[0], abs(c[1]) - half[1], abs(c[2]) - half[2])
+    if depth[0] >= depth[1] and depth[0] >= depth[2]:
+        return depth[0], (1.0 if c[0] >= 0.0 else -1.0, 0.0, 0.0), FLAT
+    if depth[1] >= depth[2]:
+        return depth[1], (0.0, 1.0 if c[1] >= 0.0 else -1.0, 0.0), FLAT
+    return depth[2], (0.0, 0.0, 1.0 if c[2] >= 0.0 else -1.0), FLAT
+
+
+@njit(cache=True)
+def _cylinder(c: Vector, radius: float, half: float) -> tuple[float, Vector, Symmetric]:
+    """Distance to a solid cylinder about z, a box in the half plane (rho, z).
+
+    Curvature: around the axis the radial part n_rho turns with n_rho / rho; over the rim the meridian tangent
+    t = (n_z, -n_rho) bends with 1 / s.
+    """
     rho = max(np.sqrt(c[0] ** 2 + c[1] ** 2), TINY_M)
     ex, ey = c[0] / rho, c[1] / rho
     d_rho, d_z = rho - radius, abs(c[2]) - half
     sign = 1.0 if c[2] >= 0.0 else -1.0
-    n[:] = 0.0
-    N[:, :] = 0.0
-    if d_rho <= 0.0 and d_z <= 0.0 or d_rho <= 0.0 or d_z <= 0.0:
-        side = d_rho > d_z
-        n_rho, n_z, s = (1.0, 0.0, d_rho) if side else (0.0, sign, d_z)
-        bend = 0.0
-    else:
+    bend = 0.0
+    if d_rho > 0.0 and d_z > 0.0:
         s = np.sqrt(d_rho**2 + d_z**2)
-        n_rho, n_z = d_rho / s, sign * d_z / s
-        bend = 1.0 / s
-    n[0], n[1], n[2] = n_rho * ex, n_rho * ey, n_z
-    # meridian plane: tangent t = (n_z, -n_rho) turns with `bend`; around the axis the radial part turns with n_rho / rho
-    t = scratch[0]
-    t[0], t[1], t[2] = n_z * ex, n_z * ey, -n_rho
+        n_rho, n_z, bend = d_rho / s, sign * d_z / s, 1.0 / s
+    elif d_rho > d_z:
+        n_rho, n_z, s = 1.0, 0.0, d_rho
+    else:
+        n_rho, n_z, s = 0.0, sign, d_z
     around = n_rho / rho
-    N[0, 0], N[1, 1] = around * ey * ey, around * ex * ex
-    N[0, 1] = N[1, 0] = -around * ex * ey
-    for i in range(3):
-        for j in range(3):
-            N[i, j] += bend * t[i] * t[j]
-    return s
+    tx, ty, tz = n_z * ex, n_z * ey, -n_rho
+    N = (
+        around * ey * ey + bend * tx * tx, -around * ex * ey + bend * tx * ty, bend * tx * tz,
+        around * ex * ex + bend * ty * ty, bend * ty * tz, bend * tz * tz,
+    )
+    return s, (n_rho * ex, n_rho * ey, n_z), N
 
 
 @njit(cache=True)
-def core_distance(shape: int, size: FloatArray, c: FloatArray, n: FloatArray, N: FloatArray, scratch: FloatArray) -> float:
-    """Return the distance, m, from the point c (3,) in the shape's frame to the shape; write n (3,) and N (3, 3).
+def core_distance(shape: int, size: Vector, c: Vector) -> tuple[float, Vector, Symmetric]:
+    """Return the distance, m, from the point c in the shape's frame to the shape, its normal n and curvature N, 1/m.
 
-    For a sphere and a capsule the distance is to the centre or the segment, minus the radius. scratch is (2, 3).
+    For a sphere and a capsule the distance is to the centre or the segment, minus the radius.
     """
     if shape == BOX:
-        return _box(c, size, n, N, scratch)
+        return _box(c, size)
     if shape == CYLINDER:
-        return _cylinder(c, size[0], size[1], n, N, scratch)
-    return _segment(c, size[1] if shape == CAPSULE else 0.0, n, N, scratch) - size[0]
+        return _cylinder(c, size[0], size[1])
+    s, n, N = _segment(c, size[1] if shape == CAPSULE else 0.0)
+    return s - size[0], n, N

@@ -34,6 +34,7 @@ class Tree(NamedTuple):
     chain : (n_b, n_chain) degrees of freedom that move b, from the root on, padded with -1;  chain_count : (n_b,)
     carries : (n_v, n_v) whether motion of k carries the body of d, [k, d]
     turns : (n_v, n_v) whether motion of k turns the axis of d: k is revolute and of an earlier joint, [k, d]
+    sweeps : (n_v, n_v) whether the column of d moves along with k: turned, or revolute and shifted by it, [k, d]
     geom_body, geom_shape, geom_size (n_g, 3), R_BG, p_BG : size is (r, 0, 0), half extents, or (r, half length, 0)
     """
 
@@ -53,6 +54,7 @@ class Tree(NamedTuple):
     chain_count: IntArray
     carries: BoolArray
     turns: BoolArray
+    sweeps: BoolArray
     geom_body: IntArray
     geom_shape: IntArray
     geom_size: FloatArray
@@ -159,10 +161,14 @@ def _dof_kinds(kind: int) -> IntArray:
     return np.array([REVOLUTE] * 3 + [PRISMATIC] * 3) if kind == FREE else np.array([kind])
 
 
-def _influences(chains: list[list[int]], dof_body: IntArray, dof_kind: IntArray) -> tuple[BoolArray, BoolArray]:
+def _influences(
+    chains: list[list[int]], dof_body: IntArray, dof_kind: IntArray
+) -> tuple[BoolArray, BoolArray, BoolArray]:
     carries = np.array([[k in chains[body] for body in dof_body] for k in range(len(dof_body))])
     earlier = dof_body[:, None] < dof_body[None, :]
-    return carries, carries & earlier & (dof_kind == REVOLUTE)[:, None]
+    turns = carries & earlier & (dof_kind == REVOLUTE)[:, None]
+    shifts = carries & (dof_kind != REVOLUTE)[:, None] & (dof_kind == REVOLUTE)[None, :]
+    return carries, turns, turns | shifts
 
 
 def _half_sizes(shape: Shape) -> tuple[float, float, float]:

@@ -1,0 +1,89 @@
+"""MPC on the smoothed linearisation: holds the horizon's arrays and runs the compiled iteration on them."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_mpc.control.tracker_config import TrackerConfig
+from contact_mpc.dynamics.contact_dynamics import build_model
+from contact_mpc.dynamics.log_barrier import measure_gaps
+from contact_mpc.model.kinematic_tree import REVOLUTE
+from contact_mpc.model.system import System
+from contact_mpc.optimisation.horizon import Bounds, Weights, improve, make_horizon
+
+FloatArray = NDArray[np.float64]
+
+
+class Mpc:
+    """Tracking problem of `contact_mpc.optimisation.horizon` for one system and one configuration.
+
+    `solve` starts from the nominal commands `u` (T, n_a), which it replaces by better ones.
+    """
+
+    def __init__(self, system: System, config: TrackerConfig) -> None:
+        self.system, self.config = system, config
+        self.model = build_model(system, config.h_s, config.friction)
+        self.horizon = make_horizon(self.model, system.n_q, config.horizon_steps)
+        self.weights, self.bounds = build_weights(system, config), build_bounds(system, config)
+
+    @property
+    def u(self) -> FloatArray:
+        """Nominal commands (T, n_a), rad."""
+        return self.horizon.u
+
+    def solve(
+        self, q: FloatArray, q_ref: FloatArray, u_ref: FloatArray, u_before: FloatArray, iterations: int | None = None
+    ) -> bool:
+        """Improve u from the state q (n_q,).
+
+        Parameters
+        ----------
+        q_ref : (T + 1, n_q) array
+            Reference, of which the objects' part counts; row k is reached after k steps.
+        u_ref : (T, n_a) array
+            Reference of the commands, rad.
+        u_before : (n_a,) array
+            Command in force at q, rad.
+        iterations : int, optional
+            Linearisations; the configuration's where None.
+
+        Returns
+        -------
+        bool
+            False where a step of the model has no solution; u is then not to be used.
+        """
+        hz = self.horizon
+        hz.q[0] = q
+        hz.q_ref[:] = q_ref
+        hz.u_ref[:] = u_ref
+        hz.u_before[:] = u_before
+        np.maximum(self.config.minimum_gap_m - measure_gaps(self.model, hz.newton, hz.q[0]), 0.0, out=hz.offset)
+        return all(self.improve() for _ in range(self.config.iterations if iterations is None else iterations))
+
+    def improve(self) -> bool:
+        """Do one iteration (roll-out with A and B, box program) in one compiled call."""
+        config = self.config
+        succeeded = improve(
+            self.model, self.horizon, self.weights, self.bounds, config.kappa_per_j, config.newton_tolerance
+        )
+        return bool(succeeded)
+
+    def reset(self) -> None:
+        """Forget the last solution."""
+        self.horizon.dq[:] = 0.0
+
+
+def build_weights(system: System, config: TrackerConfig) -> Weights:
+    """Return the diagonal weights: rotations of the objects' degrees of freedom, then their translations."""
+    kinds = system.tree.dof_kind[: system.n_v_u]
+    Q = np.where(kinds == REVOLUTE, config.object_rotation_weight, config.object_position_weight)
+    ones = np.ones(system.n_a)
+    return Weights(Q, config.terminal_scale * Q, config.command_weight * ones, config.rate_weight * ones)
+
+
+def build_bounds(system: System, config: TrackerConfig) -> Bounds:
+    """Return the box on commands (joint limits less a margin), the trust region and the bound of the first change."""
+    ones = np.ones(system.n_a)
+    return Bounds(
+        system.q_min + config.limit_margin_rad, system.q_max - config.limit_margin_rad,
+        config.trust_region_rad * ones, config.command_rate_rad_s * config.h_s * ones,
+    )

@@ -1,0 +1,167 @@
+"""The tracker: follows a reference of object poses and commands by receding-horizon MPC.
+
+A pure function of the states it is given, so that a recorded run can be recomputed. The commands of a solve are linear
+between the stages of the model: the command in force at the stamp, the same plan's at the time at which the new one
+takes effect, then u_0 at h, u_1 at 2 h, ...
+"""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_mpc.control.mpc import Mpc
+from contact_mpc.control.tracker_config import TrackerConfig
+from contact_mpc.errors import InputError
+from contact_mpc.model.kinematic_tree import REVOLUTE
+from contact_mpc.model.plan import Plan
+from contact_mpc.model.state import CommandPlan, EstimatedState
+from contact_mpc.model.system import System
+
+FloatArray = NDArray[np.float64]
+NS_PER_S = 1e9
+OK, NO_REFERENCE, OBJECT_LOST, MODEL_FAILED, BAD_STATE = (
+    "ok", "no_reference", "object_lost", "model_failed", "bad_state",
+)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A plan that starts at start_ns; its q gives the objects' poses, its u the commands."""
+
+    start_ns: int
+    plan: Plan
+
+
+@dataclass(frozen=True)
+class TrackerOutput:
+    """A solve.
+
+    Attributes
+    ----------
+    plan : CommandPlan
+        Commands; without points (hold) unless status is "ok".
+    status : str
+        "ok", "no_reference", "object_lost", "model_failed" (the model has no next state) or "bad_state".
+    solve_ms : float
+        Wall time, ms.
+    iterations : int
+        Newton iterations of the last roll-out.
+    residual : float
+        Largest change of a command in the last linearisation, rad.
+    object_error_deg, object_error_mm : float
+        Rotation and translation error of the objects to the reference at the stamp.
+    """
+
+    plan: CommandPlan
+    status: str
+    solve_ms: float = 0.0
+    iterations: int = 0
+    residual: float = 0.0
+    object_error_deg: float = float("nan")
+    object_error_mm: float = float("nan")
+
+
+class Tracker:
+    """Receding-horizon tracking of a reference."""
+
+    def __init__(self, system: System, config: TrackerConfig) -> None:
+        self.system, self.config = system, config
+        self.period_ns = 1_000_000_000 // config.mpc_rate_hz
+        self._mpc = Mpc(system, config)
+        self._stages_s = config.h_s * np.arange(1, config.horizon_steps + 1)
+        self._reference: Reference | None = None
+        self._last: CommandPlan | None = None
+        self._is_lost = False
+
+    @property
+    def mpc(self) -> Mpc:
+        """The problem with its horizon."""
+        return self._mpc
+
+    def warm_up(self) -> None:
+        """Compile, or load what is compiled, by one solve at the system's default configuration."""
+        system, T = self.system, self.config.horizon_steps
+        q, u = system.q_default, system.q_default[system.n_q_u :]
+        self._mpc.u[:] = u
+        self._mpc.solve(q, np.tile(q, (T + 1, 1)), np.tile(u, (T, 1)), u, iterations=1)
+        self._mpc.reset()
+
+    def set_reference(self, reference: Reference | None) -> None:
+        """Follow another reference from now on; None holds."""
+        self._reference = reference
+
+    def reset(self) -> None:
+        """Forget the last solution and that the object was lost."""
+        self._last, self._is_lost = None, False
+        self._mpc.reset()
+
+    def step(self, state: EstimatedState) -> TrackerOutput:
+        """Solve from an estimated state."""
+        started = time.perf_counter()
+        try:
+            self.system.check_q(state.q)
+        except InputError:
+            return self._hold(state, BAD_STATE)
+        if self._reference is None:
+            return self._hold(state, NO_REFERENCE)
+        t_s = (state.t_ns - self._reference.start_ns) / NS_PER_S
+        angle_deg, distance_mm = self._object_error(state, t_s)
+        config = self.config
+        self._is_lost |= angle_deg > config.lost_angle_deg or distance_mm > 1e3 * config.lost_distance_m
+        if self._is_lost:
+            return self._hold(state, OBJECT_LOST, angle_deg, distance_mm)
+        before = self._command_at(state.t_ns, t_s)
+        if not self._solve(state, t_s, before):
+            self._mpc.reset()
+            return self._hold(state, MODEL_FAILED, angle_deg, distance_mm)
+        self._last = self._make_plan(state.t_ns, t_s, before)
+        hz = self._mpc.horizon
+        return TrackerOutput(
+            self._last, OK, 1e3 * (time.perf_counter() - started), int(hz.counts[0]), float(hz.last_change[0]),
+            angle_deg, distance_mm,
+        )
+
+    def _solve(self, state: EstimatedState, t_s: float, before: FloatArray) -> bool:
+        assert self._reference is not None
+        plan, mpc = self._reference.plan, self._mpc
+        times = t_s + self._stages_s
+        q_ref = np.array([plan.sample_q(self.system, t) for t in (t_s, *times)])
+        u_ref = np.array([plan.sample_u(t) for t in times])
+        for k, stage_s in enumerate(self._stages_s):
+            mpc.u[k] = self._command_at(state.t_ns + round(stage_s * NS_PER_S), times[k])
+        return mpc.solve(state.q, q_ref, u_ref, before)
+
+    def _command_at(self, t_ns: int, t_s: float) -> FloatArray:
+        """Return the command of the last plan at t_ns, of the reference where there is none."""
+        if self._last is None:
+            assert self._reference is not None
+            return self._reference.plan.sample_u(t_s)
+        age_s = (t_ns - self._last.stamp_ns) / NS_PER_S
+        return np.array([np.interp(age_s, self._last.times_s, column) for column in self._last.u.T])
+
+    def _make_plan(self, stamp_ns: int, t_s: float, before: FloatArray) -> CommandPlan:
+        delay_s = self.config.plan_delay_s
+        times, u = [0.0], [before]
+        if delay_s > 0.0:
+            times.append(delay_s)
+            u.append(self._command_at(stamp_ns + round(delay_s * NS_PER_S), t_s + delay_s))
+        times_s, commands = np.concatenate([times, self._stages_s]), np.vstack([*u, self._mpc.u])
+        du = np.zeros_like(commands)
+        du[:-1] = np.diff(commands, axis=0) / np.diff(times_s)[:, None]
+        return CommandPlan(stamp_ns, times_s, commands, du, np.zeros_like(commands))
+
+    def _object_error(self, state: EstimatedState, t_s: float) -> tuple[float, float]:
+        assert self._reference is not None
+        system = self.system
+        error = system.difference(self._reference.plan.sample_q(system, t_s), state.q)[: system.n_v_u]
+        turns = system.tree.dof_kind[: system.n_v_u] == REVOLUTE
+        return float(np.rad2deg(np.linalg.norm(error[turns]))), float(1e3 * np.linalg.norm(error[~turns]))
+
+    def _hold(
+        self, state: EstimatedState, status: str, angle_deg: float = float("nan"), distance_mm: float = float("nan")
+    ) -> TrackerOutput:
+        self._last = None
+        plan = CommandPlan.hold(state.t_ns, self.system.n_a)
+        return TrackerOutput(plan, status, object_error_deg=angle_deg, object_error_mm=distance_mm)

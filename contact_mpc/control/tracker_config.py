@@ -1,0 +1,47 @@
+"""Parameters of the tracker: one frozen place with type, unit, range and meaning of each."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+def _quantity(default: Any, unit: str, description: str, **limits: Any) -> Any:
+    return Field(default, description=description, json_schema_extra={"unit": unit}, **limits)
+
+
+class TrackerConfig(BaseModel):
+    """Horizon, model, weights and bounds of the MPC on the smoothed linearisation."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    mpc_rate_hz: int = _quantity(20, "Hz", "rate of the solves, a divisor of 1000", ge=1, le=200)
+    plan_delay_s: float = _quantity(
+        0.02, "s", "a plan takes effect so long after the state that it was solved from", ge=0.0, le=0.5
+    )
+    horizon_steps: int = _quantity(10, "1", "steps of the model; 1 is the one-step controller", ge=1, le=50)
+    h_s: float = _quantity(0.1, "s", "time step of the model", gt=0.0, le=1.0)
+    kappa_per_j: float = _quantity(3.0e4, "1/J", "log-barrier weight of the model", ge=1.0, le=1.0e7)
+    friction: float = _quantity(0.65, "1", "friction of the model, below the real one for a margin", ge=0.0, le=5.0)
+    iterations: int = _quantity(2, "1", "linearisations per solve", ge=1, le=20)
+    object_rotation_weight: float = _quantity(100.0, "1/rad^2", "cost of the object's rotation error", ge=0.0)
+    object_position_weight: float = _quantity(1.0e5, "1/m^2", "cost of the object's position error", ge=0.0)
+    terminal_scale: float = _quantity(1.0, "1", "factor of both at the last step", ge=0.0)
+    command_weight: float = _quantity(60.0, "1/rad^2", "cost of the command's distance from the reference", gt=0.0)
+    rate_weight: float = _quantity(0.05, "1/rad^2", "cost of the command's change from step to step", ge=0.0)
+    trust_region_rad: float = _quantity(0.03, "rad", "largest change of a command per linearisation", gt=0.0, le=1.0)
+    command_rate_rad_s: float = _quantity(1.0, "rad/s", "largest rate of the command over the first step", gt=0.0)
+    limit_margin_rad: float = _quantity(0.02, "rad", "distance of commands from the joint limits", ge=0.0, le=0.5)
+    minimum_gap_m: float = _quantity(
+        1.0e-4, "m", "smaller gaps are taken as this: penetrations of the estimate do not push", gt=0.0, le=0.01
+    )
+    newton_tolerance: float = _quantity(1.0e-8, "1", "of the model's step, on kappa * decrement^2", gt=0.0, le=1e-2)
+    lost_angle_deg: float = _quantity(60.0, "deg", "object error from which the object counts as lost", gt=0.0)
+    lost_distance_m: float = _quantity(0.05, "m", "object error from which the object counts as lost", gt=0.0)
+
+    @model_validator(mode="after")
+    def _check_consistency(self) -> "TrackerConfig":
+        if 1000 % self.mpc_rate_hz:
+            raise ValueError(f"mpc_rate_hz = {self.mpc_rate_hz}; expected a divisor of 1000, e.g. 10, 20, 50")
+        if self.plan_delay_s >= self.h_s:
+            raise ValueError(f"plan_delay_s = {self.plan_delay_s}; expected less than h_s = {self.h_s}")
+        return self

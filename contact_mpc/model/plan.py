@@ -1,0 +1,130 @@
+"""Plans: trajectories of (q, u, feed-forward torque, contact impulses), and their files."""
+
+import json
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_mpc.errors import InputError, PlanError
+from contact_mpc.model.system import System
+
+FloatArray = NDArray[np.float64]
+FORMAT = "contact_mpc plan 1"
+ARRAYS = ("times_s", "q", "u", "tau_ff", "contact_impulses")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan over N + 1 instants.
+
+    Attributes
+    ----------
+    times_s : (N + 1,) array
+        Increasing times from 0, s.
+    q : (N + 1, n_q) array
+        Configurations; m, rad, quaternions wxyz.
+    u : (N + 1, n_a) array
+        Commands, rad (m), linear in between; u[k] is reached at times_s[k].
+    tau_ff : (N + 1, n_a) array
+        Feed-forward torque, N m.
+    contact_impulses : (N + 1, n_c, 3) array
+        Impulse on the object per contact pair of the step that ends at times_s[k], world frame, N s.
+    provenance : dict
+        System, its digest, planner, parameters, seed, package version.
+    """
+
+    times_s: FloatArray
+    q: FloatArray
+    u: FloatArray
+    tau_ff: FloatArray
+    contact_impulses: FloatArray
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        count = self.times_s.shape[0]
+        if count < 1 or np.any(np.diff(self.times_s) <= 0.0):
+            raise InputError(f"plan: times_s must increase and have at least one entry; found {self.times_s}")
+        for name in ARRAYS[1:]:
+            array = getattr(self, name)
+            if array.shape[0] != count or not np.all(np.isfinite(array)):
+                raise InputError(f"plan: {name} has shape {array.shape}; expected {count} finite rows, one per time")
+
+    def sample_u(self, t_s: float) -> FloatArray:
+        """Return the command at t_s, held constant outside the plan."""
+        return np.array([np.interp(t_s, self.times_s, column) for column in self.u.T])
+
+    def sample_q(self, system: System, t_s: float) -> FloatArray:
+        """Return the configuration at t_s, on the geodesic between instants, held constant outside the plan."""
+        return interpolate_q(system, self.times_s, self.q, t_s)
+
+
+def interpolate_q(system: System, times_s: FloatArray, q: FloatArray, t_s: float) -> FloatArray:
+    """Return the configuration at t_s on the geodesics between the rows of q (n, n_q) at times_s (n,)."""
+    k = int(np.searchsorted(times_s, t_s, side="right")) - 1
+    if k < 0 or k >= len(times_s) - 1:
+        return q[min(max(k, 0), len(times_s) - 1)].copy()
+    fraction = (t_s - times_s[k]) / (times_s[k + 1] - times_s[k])
+    return system.integrate(q[k], fraction * system.difference(q[k], q[k + 1]))
+
+
+def save_plan(path: Path, plan: Plan) -> None:
+    """Write a plan to a .npz file; raises PlanError where the file cannot be written."""
+    arrays = {name: getattr(plan, name) for name in ARRAYS}
+    header = json.dumps({"format": FORMAT, **plan.provenance})
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            np.savez_compressed(file, header=np.array(header), **arrays)
+    except OSError as error:
+        raise PlanError(f"{path}: plan cannot be written ({error.strerror}); choose a writable folder") from error
+
+
+def load_plan(path: Path | str, system: System | None = None) -> Plan:
+    """Read a plan file.
+
+    Parameters
+    ----------
+    path : path
+        A file written by `save_plan`.
+    system : System, optional
+        Where given, a plan of another system, or of another version of its model files, is refused.
+
+    Raises
+    ------
+    PlanError
+        The file is missing, not a plan, or belongs to another system.
+    """
+    path = Path(path)
+    try:
+        with np.load(path, allow_pickle=False) as data:
+            header = json.loads(str(data["header"]))
+            arrays = {name: data[name] for name in ARRAYS}
+    except FileNotFoundError as error:
+        raise PlanError(f"{path}: no such plan file; write one with `contact-mpc plan TASK --out {path}`") from error
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise PlanError(f"{path}: not a plan file of contact_mpc ({error})") from error
+    if header.pop("format", None) != FORMAT:
+        raise PlanError(f"{path}: not a plan of format '{FORMAT}'; plan again with this version")
+    if system is not None:
+        _check_system(path, header, system, arrays)
+    try:
+        return Plan(**arrays, provenance=header)
+    except InputError as error:
+        raise PlanError(f"{path}: {error}") from error
+
+
+def _check_system(path: Path, header: dict[str, Any], system: System, arrays: dict[str, FloatArray]) -> None:
+    if header.get("system") != system.name:
+        raise PlanError(f"{path}: a plan of system '{header.get('system')}', not of '{system.name}'")
+    if header.get("system_digest") != system.digest:
+        raise PlanError(
+            f"{path}: made for another version of system '{system.name}' (its YAML or URDF changed since); plan again"
+        )
+    widths = {"q": system.n_q, "u": system.n_a, "tau_ff": system.n_a}
+    for name, width in widths.items():
+        if arrays[name].ndim != 2 or arrays[name].shape[1] != width:
+            raise PlanError(f"{path}: {name} has shape {arrays[name].shape}; expected (n, {width})")

@@ -1,0 +1,132 @@
+"""Tasks: a system, where it starts, how the object shall move, and when that counts as done (config/tasks/*.yaml)."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from contact_mpc.errors import ConfigError
+from contact_mpc.model.resources import resource
+from contact_mpc.model.rotations import rotation_exp, rotation_from_rpy
+from contact_mpc.model.system import System, load_system
+from contact_mpc.model.system_config import Vector3, read_yaml, validate
+
+FloatArray = NDArray[np.float64]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+NS_PER_S = 1_000_000_000
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class StartConfig(_Frozen):
+    """Posture at the start: joints and commands by joint name, and the object's pose."""
+
+    joints_rad: dict[str, float] = Field(description="measured joint positions, rad")
+    commands_rad: dict[str, float] = Field(description="joint commands that hold the object there, rad")
+    object_position_m: Vector3
+    object_rpy_rad: Vector3 = (0.0, 0.0, 0.0)
+
+
+class GoalConfig(_Frozen):
+    """Motion of the object: a rotation about a world axis through its own centre, and a translation."""
+
+    rotation_axis: Vector3 = (0.0, 0.0, 1.0)
+    rotation_deg: float = Field(ge=-180.0, le=180.0)
+    translation_m: Vector3 = (0.0, 0.0, 0.0)
+
+
+class TaskFile(_Frozen):
+    """The keys of a task file."""
+
+    name: str
+    description: str = ""
+    system: str = Field(description="name of a system or path of its YAML")
+    start: StartConfig
+    goal: GoalConfig
+    duration_s: float = Field(gt=0.0, le=600.0, description="time of the motion, s")
+    hold_s: float = Field(ge=0.0, le=600.0, description="time to hold at the goal, s")
+    tolerance_deg: float = Field(gt=0.0, le=180.0)
+    tolerance_mm: float = Field(gt=0.0, le=1000.0)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Rotation of angle_deg about axis_W (3,) through the object's origin, then translation_m (3,)."""
+
+    axis_W: FloatArray
+    angle_deg: float
+    translation_m: FloatArray
+
+
+@dataclass(frozen=True)
+class TaskConfig:
+    """A task bound to its system: start_q (n_q,), start_u (n_a,), goal, times in s, tolerances at the end."""
+
+    name: str
+    path: Path
+    description: str
+    system: System
+    start_q: FloatArray
+    start_u: FloatArray
+    goal: Goal
+    duration_s: float
+    hold_s: float
+    tolerance_deg: float
+    tolerance_mm: float
+
+    def goal_pose(self, fraction: float = 1.0) -> tuple[FloatArray, FloatArray]:
+        """Return (R_WB, p_WB) of the object after a fraction of the motion."""
+        R, p = self.system.object_pose(self.start_q)
+        turn = rotation_exp(self.goal.axis_W * np.deg2rad(fraction * self.goal.angle_deg))
+        return turn @ R, p + fraction * self.goal.translation_m
+
+
+def load_task(name: str | Path) -> TaskConfig:
+    """Load a task by the name of a file in config/tasks or by the path of a YAML.
+
+    Raises
+    ------
+    ConfigError
+        No such task, an unknown key, a value out of range, or joints that are not those of the system.
+    """
+    path = resource("tasks", name)
+    file = validate(TaskFile, read_yaml(path), path)
+    beside = path.parent / file.system
+    system = load_system(beside if beside.is_file() else file.system)
+    start_a = _by_joint(system, file.start.joints_rad, f"{path}: start.joints_rad")
+    start_u = _by_joint(system, file.start.commands_rad, f"{path}: start.commands_rad")
+    q = system.q_default.copy()
+    q[system.n_q_u :] = start_a
+    R_WB = rotation_from_rpy(np.array(file.start.object_rpy_rad))
+    q[: system.n_q_u] = system.q_from_object_pose(R_WB, np.array(file.start.object_position_m), q)
+    axis = np.array(file.goal.rotation_axis)
+    if np.linalg.norm(axis) < 1e-9:
+        raise ConfigError(f"{path}: goal.rotation_axis = {file.goal.rotation_axis}; expected a direction")
+    goal = Goal(axis / np.linalg.norm(axis), file.goal.rotation_deg, np.array(file.goal.translation_m))
+    return TaskConfig(
+        file.name, path, file.description, system, q, start_u, goal, file.duration_s, file.hold_s,
+        file.tolerance_deg, file.tolerance_mm,
+    )
+
+
+def _by_joint(system: System, values: dict[str, float], source: str) -> FloatArray:
+    missing, unknown = set(system.joint_names) - set(values), set(values) - set(system.joint_names)
+    if missing or unknown:
+        raise ConfigError(
+            f"{source}: joints do not match system '{system.name}': missing {sorted(missing)}, unknown "
+            f"{sorted(unknown)}; expected {', '.join(system.joint_names)}"
+        )
+    array = np.array([values[name] for name in system.joint_names])
+    outside = (array < system.q_min) | (array > system.q_max)
+    if np.any(outside):
+        i = int(np.flatnonzero(outside)[0])
+        raise ConfigError(
+            f"{source}.{system.joint_names[i]} = {array[i]} rad is outside "
+            f"[{system.q_min[i]:.4f}, {system.q_max[i]:.4f}] rad"
+        )
+    return array

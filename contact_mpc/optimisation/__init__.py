@@ -1,0 +1,1 @@
+"""Iterated linear-quadratic problems on the smoothed dynamics, shared by planning and control."""

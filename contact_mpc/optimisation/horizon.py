@@ -1,0 +1,210 @@
+"""One iteration of tracking on the smoothed linearisation over T steps, in one compiled call.
+
+    roll out    q_{k+1} = f(q_k, u_k), A_k, B_k                                     k = 0 .. T-1
+    minimise    sum_{k=1..T} |e_k|^2_{Q_k} + sum_{k=0..T-1} |u_k - u_ref_k|^2_R + |u_k - u_{k-1}|^2_V
+    subject to  u_min <= u_k <= u_max,  |u_k - u_k nominal| <= trust,  |u_0 - u_{-1}| <= first_step
+
+with e_k the tangent difference of the object to its reference and its change A .. B du (to first order in e). T = 1
+with V = 0 is the controller of seeds/003, "Controller". The states are eliminated, the box program in
+du is solved by `box_qp`, and u is the nominal of the next iteration.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from contact_mpc.dynamics.derivatives import solve_derivatives, tangent_derivatives
+from contact_mpc.dynamics.flags import COMPILED
+from contact_mpc.dynamics.log_barrier import CONVERGED, Newton, make_newton, solve_step
+from contact_mpc.dynamics.quadratic import Model
+from contact_mpc.model.kinematic_tree import FREE, Tree
+from contact_mpc.model.rotations import quaternion_exp, quaternion_log, quaternion_multiply
+from contact_mpc.optimisation.box_qp import solve_box_qp
+
+FloatArray = NDArray[np.float64]
+
+
+class Weights(NamedTuple):
+    """Cost of the object's tangent error Q (n_v_u,), of the last one Q_T, of commands R and rates V (n_a,)."""
+
+    Q: FloatArray
+    Q_T: FloatArray
+    R: FloatArray
+    V: FloatArray
+
+
+class Bounds(NamedTuple):
+    """Limits of u (n_a,), trust region about the nominal and of the first change (n_a,), rad (m)."""
+
+    lower: FloatArray
+    upper: FloatArray
+    trust: FloatArray
+    first_step: FloatArray
+
+
+class Horizon(NamedTuple):
+    """Workspace and result over T steps.
+
+    q : (T + 1, n_q), u : (T, n_a) nominal in, solution out;  q_ref : (T + 1, n_q) of which q_u counts
+    u_ref : (T, n_a), u_before : (n_a,) command before the first step;  offset : (n_c,) added to all gaps, m
+    dq : (T, n_v) displacements, start of the next solve;  force : (T, n_c, 3) on the sphere of each pair, N
+    A, B : (T, ..);  S : (T, n_v_u, T n_a) sensitivity of e_{k+1};  H, f : the box program
+    status : (T,) of each step;  counts : Newton iterations, factorisations, status of the box program
+    last_change : (1,) largest |du|, rad
+    """
+
+    q: FloatArray
+    u: FloatArray
+    q_ref: FloatArray
+    u_ref: FloatArray
+    u_before: FloatArray
+    offset: FloatArray
+    dq: FloatArray
+    force: FloatArray
+    A: FloatArray
+    B: FloatArray
+    X: FloatArray
+    S: FloatArray
+    error: FloatArray
+    H: FloatArray
+    f: FloatArray
+    status: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    last_change: FloatArray
+    newton: Newton
+
+
+def make_horizon(model: Model, n_q: int, T: int) -> Horizon:
+    """Allocate for T steps of a model with n_q configuration variables."""
+    n_v, n_a, n_c, n_u = model.tree.dof_body.shape[0], model.K.shape[0], model.mu.shape[0], model.n_v_u
+    return Horizon(
+        np.zeros((T + 1, n_q)), np.zeros((T, n_a)), np.zeros((T + 1, n_q)), np.zeros((T, n_a)), np.zeros(n_a),
+        np.zeros(n_c), np.zeros((T, n_v)), np.zeros((T, n_c, 3)), np.zeros((T, n_v, n_v)), np.zeros((T, n_v, n_a)),
+        np.zeros((n_v, n_v + n_a)), np.zeros((T, n_u, T * n_a)), np.zeros((T, n_u)), np.zeros((T * n_a, T * n_a)),
+        np.zeros(T * n_a), np.zeros(T, dtype=np.int64), np.zeros(3, dtype=np.int64),
+        np.zeros(1), make_newton(model),
+    )
+
+
+@njit(**COMPILED)
+def integrate_into(tree: Tree, q: FloatArray, dq: FloatArray, out: FloatArray) -> None:
+    """Write q ⊕ dq."""
+    for b in range(tree.parent.shape[0]):
+        i, j = tree.i_q[b], tree.i_v[b]
+        if tree.joint[b] == FREE:
+            turned = quaternion_multiply(quaternion_exp(dq[j : j + 3]), q[i : i + 4])
+            out[i : i + 4] = turned / np.sqrt(np.sum(turned * turned))
+            for k in range(3):
+                out[i + 4 + k] = q[i + 4 + k] + dq[j + 3 + k]
+        else:
+            out[i] = q[i] + dq[j]
+
+
+@njit(**COMPILED)
+def object_error_into(tree: Tree, n_v_u: int, q_ref: FloatArray, q: FloatArray, out: FloatArray) -> None:
+    """Write the tangent difference (n_v_u,) of the objects in q to those in q_ref."""
+    for b in range(tree.parent.shape[0]):
+        i, j = tree.i_q[b], tree.i_v[b]
+        if j >= n_v_u:
+            continue
+        if tree.joint[b] == FREE:
+            conjugate = q_ref[i : i + 4] * np.array([1.0, -1.0, -1.0, -1.0])
+            out[j : j + 3] = quaternion_log(quaternion_multiply(q[i : i + 4], conjugate))
+            for k in range(3):
+                out[j + 3 + k] = q[i + 4 + k] - q_ref[i + 4 + k]
+        else:
+            out[j] = q[i] - q_ref[i]
+
+
+@njit(**COMPILED)
+def roll_out(model: Model, hz: Horizon, kappa: float, tolerance: float, linearise: bool) -> bool:
+    """Fill q, dq, force, status and, with `linearise`, A and B from q[0] and u; False where a step fails."""
+    hz.counts[0] = 0
+    for k in range(hz.u.shape[0]):
+        hz.newton.dq[:] = hz.dq[k]
+        status, iterations, _residual = solve_step(
+            model, hz.newton, hz.q[k], hz.u[k], hz.offset, kappa, tolerance, True
+        )
+        hz.status[k] = status
+        hz.counts[0] += iterations
+        if status != CONVERGED:
+            return False
+        hz.dq[k] = hz.newton.dq
+        hz.force[k] = -hz.newton.w
+        integrate_into(model.tree, hz.q[k], hz.dq[k], hz.q[k + 1])
+        if linearise:
+            if not solve_derivatives(model, hz.newton, kappa, hz.X):
+                return False
+            tangent_derivatives(model, hz.newton, hz.X, hz.A[k], hz.B[k])
+    return True
+
+
+@njit(**COMPILED)
+def _sensitivities(model: Model, hz: Horizon) -> None:
+    """Fill S: the object rows of A_k ... A_{j+1} B_j, by backward products of n_v_u rows."""
+    T, n_a, n_u = hz.u.shape[0], hz.u.shape[1], model.n_v_u
+    for k in range(T):
+        P = hz.A[k, :n_u].copy()
+        hz.S[k, :, k * n_a : (k + 1) * n_a] = hz.B[k, :n_u]
+        for j in range(k - 1, -1, -1):
+            hz.S[k, :, j * n_a : (j + 1) * n_a] = P @ hz.B[j]
+            P = P @ hz.A[j]
+
+
+@njit(**COMPILED)
+def _assemble_program(model: Model, hz: Horizon, weights: Weights) -> None:
+    """Write H (full) and f of the program in du."""
+    T, n_a, n_u = hz.u.shape[0], hz.u.shape[1], model.n_v_u
+    hz.H[:, :] = 0.0
+    hz.f[:] = 0.0
+    for k in range(T):
+        object_error_into(model.tree, n_u, hz.q_ref[k + 1], hz.q[k + 1], hz.error[k])
+        for r in range(n_u):
+            cost = weights.Q_T[r] if k == T - 1 else weights.Q[r]
+            for i in range((k + 1) * n_a):
+                scaled = cost * hz.S[k, r, i]
+                hz.f[i] += scaled * hz.error[k, r]
+                for j in range(i + 1):
+                    hz.H[i, j] += scaled * hz.S[k, r, j]
+    for k in range(T):
+        for a in range(n_a):
+            i = k * n_a + a
+            before = hz.u[k - 1, a] if k > 0 else hz.u_before[a]
+            rate = weights.V[a] * (hz.u[k, a] - before)
+            hz.H[i, i] += weights.R[a] + weights.V[a]
+            hz.f[i] += weights.R[a] * (hz.u[k, a] - hz.u_ref[k, a]) + rate
+            if k > 0:
+                hz.H[i - n_a, i - n_a] += weights.V[a]
+                hz.H[i, i - n_a] -= weights.V[a]
+                hz.f[i - n_a] -= rate
+    for i in range(T * n_a):
+        for j in range(i):
+            hz.H[j, i] = hz.H[i, j]
+
+
+@njit(**COMPILED)
+def improve(model: Model, hz: Horizon, weights: Weights, bounds: Bounds, kappa: float, tolerance: float) -> bool:
+    """Do one iteration: roll out, linearise, solve for du, add it to u. False where a step of the model fails."""
+    if not roll_out(model, hz, kappa, tolerance, True):
+        return False
+    _sensitivities(model, hz)
+    _assemble_program(model, hz, weights)
+    T, n_a = hz.u.shape
+    lower, upper, du = np.empty(T * n_a), np.empty(T * n_a), np.zeros(T * n_a)
+    for k in range(T):
+        for a in range(n_a):
+            i, u = k * n_a + a, hz.u[k, a]
+            low, high = max(bounds.lower[a] - u, -bounds.trust[a]), min(bounds.upper[a] - u, bounds.trust[a])
+            if k == 0:
+                low = max(low, hz.u_before[a] - bounds.first_step[a] - u)
+                high = min(high, hz.u_before[a] + bounds.first_step[a] - u)
+            lower[i], upper[i] = min(low, high), max(low, high)
+    status, factorisations, _residual = solve_box_qp(hz.H, hz.f, lower, upper, du)
+    hz.counts[1], hz.counts[2] = factorisations, status
+    hz.last_change[0] = np.max(np.abs(du))
+    for k in range(T):
+        for a in range(n_a):
+            hz.u[k, a] += du[k * n_a + a]
+    return True
