@@ -1,7 +1,7 @@
 """The plant that the loop is closed around: one interface, two engines.
 
 Both engines are built from the same `System` (its URDFs, friction, stiffness, gravity) and run at 1 ms. Their contact
-is almost rigid but not quite: the object sinks into a finger by some hundredths of a millimetre under a newton.
+is almost rigid but not quite, and fast sliding makes it hop; the modules of the engines give the figures.
 """
 
 from dataclasses import dataclass
