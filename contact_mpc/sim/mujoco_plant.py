@@ -3,8 +3,8 @@
 Contact is MuJoCo's soft constraint with solref (SOLREF: time constant 6 ms, damping ratio 1) and solimp (SOLIMP:
 impedance 0.95 to 0.99 over the first 0.1 mm of penetration). It is stiffer than Drake's: a slider of 1 kg sinks in by
 0.012 mm on its own weight, in Drake by 0.49 mm. Friction is Coulomb's with condim 3 (no rolling or torsional
-friction), as in Drake. MuJoCo's soft cones let a loaded contact creep; IMPRATIO 100 makes friction that much harder than the normal direction, which
-leaves 4 micrometres a second.
+friction), as in Drake. MuJoCo's soft cones let a loaded contact creep; IMPRATIO 100 makes friction that much
+harder than the normal direction, which leaves 4 micrometres a second.
 
 Where it is wrong: slip turns into lift here too, and sooner than in Drake: a slider hops from 0.02 m/s on, with every
 solref from 2 to 10 ms. Friction is then mu times the normal force at each touch, the normal force is the weight on
