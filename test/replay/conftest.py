@@ -11,6 +11,7 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
 from contact_mpc.model.rotations import quaternion_exp
+from contact_mpc.model.task import load_task
 
 STEP_NS = 1_000_000
 T0_NS = 1_000_000_000
@@ -35,6 +36,25 @@ FINGER_URDF = f"""<robot name="finger"><link name="base"/>
     <limit lower="-1.5" upper="1.5" velocity="6.0" effort="0.7"/></joint>
   <joint name="joint_two" type="revolute"><parent link="one"/><child link="two"/><origin xyz="0 0 0.12"/>
     <axis xyz="0 1 0"/><limit lower="-1.5" upper="1.5" velocity="6.0" effort="0.7"/></joint></robot>"""
+TASK_YAML = """
+name: turn
+system: finger_ball.yaml
+start:
+  joints_rad: {joint_one: 0.0, joint_two: 0.0}
+  commands_rad: {joint_one: 0.0, joint_two: 0.0}
+  object_position_m: [0.05, 0.0, 0.3]
+goal: {rotation_axis: [0.0, 0.0, 1.0], rotation_deg: 30.0}
+duration_s: 0.5
+hold_s: 0.2
+tolerance_deg: 3.0
+tolerance_mm: 2.0
+"""
+FILES = {
+    "finger_ball.yaml": SYSTEM_YAML,
+    "ball.urdf": BALL_URDF,
+    "finger.urdf": FINGER_URDF,
+    "turn.yaml": TASK_YAML,
+}
 JOINTS = ("joint_one", "joint_two")
 
 
@@ -90,19 +110,23 @@ class SyntheticRun:
         writer.close()
         return path
 
+    def _swing(self) -> np.ndarray:
+        """How far the joints move, rad: alternately forth and back."""
+        return np.where(np.arange(len(self.joint_names)) % 2, -0.2, 0.2)
+
     def _write_references(self, writer: "BagWriter", messages: "Messages", stamp_ns: int) -> None:
         times = np.linspace(0.0, self.motion_s, 6)
         goal = [self.pose(stamp_ns + round(t * 1e9)) for t in times]
         straight = [(wxyz, np.array(self.start_m)) for wxyz, _ in goal]
-        u = np.linspace([0.0, 0.0], [0.2, -0.2], len(times))
+        u = np.linspace(0.0 * self._swing(), self._swing(), len(times))
         wall = self.wall(self.start_ns) + 1
         writer.add("reference", wall, messages.trajectory(stamp_ns, self.joint_names, times, u, 0 * u, 0 * u))
         writer.add("object_reference", wall, messages.object_trajectory(stamp_ns, "ball", times, straight))
 
     def _write_step(self, writer: "BagWriter", messages: "Messages", number: int, stamp_ns: int) -> None:
         wall, (wxyz, position) = self.wall(stamp_ns), self.pose(stamp_ns)
-        q = np.array([0.2, -0.2]) * number / len(self.stamps())
-        tau = np.array([self.torque_nm, -0.5 * self.torque_nm])
+        q = self._swing() * number / len(self.stamps())
+        tau = self.torque_nm * np.where(np.arange(len(q)) % 2, -0.5, 1.0)
         writer.add("joint_states", wall, messages.joints(stamp_ns, self.joint_names, q, 0 * q, tau))
         writer.add("plant/object_odom", wall + 1, messages.odometry(stamp_ns, wxyz, position))
         if number not in self.skip_commands:
@@ -248,12 +272,15 @@ def bag_writer(tmp_path: Path) -> Any:
 
 
 @pytest.fixture(scope="session")
-def finger_system(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A finger of two joints and a free ball."""
-    from contact_mpc.model.system import load_system
-
+def finger_task(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Turn a ball by 30 degrees about z in 0.5 s beside a finger of two joints, then hold for 0.2 s."""
     folder = tmp_path_factory.mktemp("finger_ball")
-    (folder / "finger_ball.yaml").write_text(SYSTEM_YAML)
-    (folder / "ball.urdf").write_text(BALL_URDF)
-    (folder / "finger.urdf").write_text(FINGER_URDF)
-    return load_system(folder / "finger_ball.yaml")
+    for name, text in FILES.items():
+        (folder / name).write_text(text)
+    return load_task(folder / "turn.yaml")
+
+
+@pytest.fixture(scope="session")
+def finger_system(finger_task: Any) -> Any:
+    """The system of that task."""
+    return finger_task.system

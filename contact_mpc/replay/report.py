@@ -1,0 +1,157 @@
+"""One self-contained HTML page about a run: result, animation, plots, provenance. It loads nothing from anywhere."""
+
+import html
+import json
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import yaml
+
+from contact_mpc.errors import InputError, ModelError
+from contact_mpc.model.system import System
+from contact_mpc.model.task import TaskConfig
+from contact_mpc.replay.animation import build_scene
+from contact_mpc.replay.evaluation import evaluate_object
+from contact_mpc.replay.figures import Figure
+from contact_mpc.replay.metrics import RunMetrics
+from contact_mpc.replay.plots import build_figures
+from contact_mpc.replay.record import RunRecord
+from contact_mpc.replay.result_table import result_rows
+
+REPORT_NAME = "report.html"
+SCENE_CAPTION = (
+    "Drag to turn, scroll to zoom, double-click to reset; click a plot to go to its time. Sticks are the object's axes "
+    "(x red, y green, z blue), translucent knobs where their tips belong at the goal. Robot: measured joints; object: "
+)
+SOURCES = {"plant": "ground truth of the plant.", "estimate": "estimate (the bag has no ground truth)."}
+
+
+def write_report(record: RunRecord, metrics: RunMetrics, system: System, task: TaskConfig, out_dir: str | Path) -> Path:
+    """Write `report.html` into a folder and return its path.
+
+    Parameters
+    ----------
+    record, metrics
+        The run and its figures of merit (`compute_metrics`).
+    system, task
+        What was run.
+    out_dir : str or Path
+        Folder, made if it does not exist.
+
+    Raises
+    ------
+    InputError
+        The folder cannot be written, or plotly is not installed.
+    BagError
+        The bag lacks the object's pose or the joint states.
+    """
+    page = render_report(record, metrics, system, task)
+    path = Path(out_dir).expanduser() / REPORT_NAME
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: the report cannot be written ({error.strerror}); choose another --report") from error
+    return path
+
+
+def render_report(record: RunRecord, metrics: RunMetrics, system: System, task: TaskConfig) -> str:
+    """Return the page as text; see `write_report`."""
+    evaluation = evaluate_object(record, task)
+    figures = build_figures((record, system, task, evaluation))
+    scene = build_scene(record, system, evaluation)
+    name = str(record.metadata.get("task", system.name))
+    fields = {
+        "title": html.escape(f"{name}: contact_mpc run"),
+        "heading": html.escape(name),
+        "subtitle": html.escape(_subtitle(record, system)),
+        "verdict": "Goal met" if metrics.goal_met else "Goal missed",
+        "verdict_class": "met" if metrics.goal_met else "missed",
+        "notes": _notes(metrics),
+        "results": _results(metrics, task),
+        "plots": "\n".join(_plot(figure) for figure in figures),
+        "provenance": _provenance(record, system),
+        "scene_caption": html.escape(SCENE_CAPTION + SOURCES[evaluation.source]),
+        "style": _asset("report.css"),
+        "scene_script": _asset("scene.js"),
+        "page_script": _asset("page.js"),
+        "plotly": plotly_source(),
+        "data": _json({"scene": scene, "figures": {figure.key: figure.to_json() for figure in figures}}),
+    }
+    return Template(_asset("report.html")).substitute(fields)
+
+
+def plotly_source() -> str:
+    """Return the source of plotly.js that the plotly package carries; raises InputError where it is missing."""
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError as error:
+        raise InputError("a report needs plotly: pip install 'contact_mpc[report]', or run without --report") from error
+    return str(get_plotlyjs())
+
+
+def _asset(name: str) -> str:
+    try:
+        return (resources.files("contact_mpc.replay") / "assets" / name).read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise ModelError(f"assets/{name} of contact_mpc.replay is missing; install the package again") from error
+
+
+def _json(data: Any) -> str:
+    """Return JSON that may stand inside a script element."""
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+
+
+def _subtitle(record: RunRecord, system: System) -> str:
+    known = [f"system {system.name}"]
+    known += [f"{key} {record.metadata[key]}" for key in ("plant", "clock", "seed") if key in record.metadata]
+    return " · ".join([*known, f"{record.duration_s:.2f} s", f"{record.messages} messages", record.path.name])
+
+
+def _notes(metrics: RunMetrics) -> str:
+    notes = [*metrics.reasons, *metrics.faults, *metrics.warnings]
+    items = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
+    return f'<ul class="notes">{items}</ul>' if notes else ""
+
+
+def _results(metrics: RunMetrics, task: TaskConfig) -> str:
+    head = '<tr><th></th><th class="number">value</th><th class="number">limit</th><th></th></tr>'
+    rows = []
+    for row in result_rows(metrics, task):
+        mark = {True: '<td class="pass">pass</td>', False: '<td class="fail">fail</td>', None: "<td></td>"}[row.passed]
+        cells = f'<td class="number">{html.escape(row.value)}</td><td class="number">{html.escape(row.limit)}</td>'
+        rows.append(f"<tr><td>{html.escape(row.name)}</td>{cells}{mark}</tr>")
+    return f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _plot(figure: Figure) -> str:
+    kind = "card wide" if figure.is_wide else "card"
+    title, caption = html.escape(figure.title), html.escape(figure.caption)
+    return (
+        f'<div class="{kind}"><h2>{title}</h2><p class="caption">{caption}</p><div id="plot-{figure.key}"></div></div>'
+    )
+
+
+def _provenance(record: RunRecord, system: System) -> str:
+    metadata = dict(record.metadata)
+    parameters = metadata.pop("parameters", None)
+    known = {**system.provenance(), **metadata, "bag": str(record.path), "system_file": str(system.path)}
+    rows = "".join(f"<tr><td>{html.escape(key)}</td><td>{_value(value)}</td></tr>" for key, value in known.items())
+    topics = "".join(
+        f"<tr><td>{html.escape(name)}</td><td>{html.escape(kind)}</td><td>{count}</td></tr>"
+        for name, (kind, count) in record.topics.items()
+    )
+    text = parameters if isinstance(parameters, str) else yaml.safe_dump(parameters, sort_keys=False)
+    shown = f"<details><summary>Parameters of the nodes</summary><pre>{html.escape(text)}</pre></details>"
+    return (
+        f"<table><tbody>{rows}</tbody></table>{shown if parameters else ''}"
+        f"<details><summary>Topics of the bag</summary><table><tbody>{topics}</tbody></table></details>"
+    )
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{html.escape(str(key))} {html.escape(str(item))}" for key, item in value.items())
+    return html.escape(str(value))

@@ -1,0 +1,71 @@
+"""The result of a run as rows of text: the same in the terminal and in the report."""
+
+from dataclasses import dataclass
+
+from contact_mpc.model.task import TaskConfig
+from contact_mpc.replay.metrics import DROP_DISTANCE_M, RunMetrics
+
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class ResultRow:
+    """One line: what, value, limit ("" without one) and whether the limit is kept (None: not judged)."""
+
+    name: str
+    value: str
+    limit: str = ""
+    passed: bool | None = None
+
+
+def result_rows(metrics: RunMetrics, task: TaskConfig) -> list[ResultRow]:
+    """Return the rows for a run and the limits of its task."""
+    judged = "" if metrics.error_source == "plant" else " (estimated)"
+    angle, distance = metrics.angle_error_deg, metrics.position_error_mm
+    violations, missed = metrics.limit_violations, metrics.missed_ticks
+    return [
+        ResultRow("Angle error at the end" + judged, f"{angle:.3f} deg", *_within(angle, task.tolerance_deg, "deg")),
+        ResultRow("… worst during the hold", _number(metrics.worst_hold_angle_error_deg, "deg", 3)),
+        ResultRow(
+            "Position error at the end" + judged, f"{distance:.3f} mm", *_within(distance, task.tolerance_mm, "mm")
+        ),
+        ResultRow("… worst during the hold", _number(metrics.worst_hold_position_error_mm, "mm", 3)),
+        ResultRow(
+            "Object kept", _yes(not metrics.dropped), f"within {100 * DROP_DISTANCE_M:.0f} cm", not metrics.dropped
+        ),
+        ResultRow("Ran to the end of the hold", _yes(metrics.completed), "", metrics.completed),
+        ResultRow("Commands beyond limits", str(violations), "0", violations == 0),
+        ResultRow("Bridge faults", str(len(metrics.faults)), "0", not metrics.faults),
+        ResultRow("States without a command", UNKNOWN if missed is None else str(missed), "0", _none_or(missed)),
+        ResultRow("MPC solve time, median / p99", _pair(metrics.mpc_solve_ms, "median", "p99", "ms")),
+        ResultRow("MPC rate (stamps)", _number(metrics.mpc_rate_hz, "Hz", 1)),
+        ResultRow("Plans that asked to hold", str(metrics.hold_plans)),
+        *_lateness(metrics),
+        ResultRow("Real-time factor", _number(metrics.real_time_factor, "", 3)),
+    ]
+
+
+def _within(value: float, limit: float, unit: str) -> tuple[str, bool]:
+    return f"≤ {limit:g} {unit}", value <= limit
+
+
+def _lateness(metrics: RunMetrics) -> list[ResultRow]:
+    if metrics.bridge_lateness_ms is None:
+        return []
+    return [ResultRow("Bridge lateness, median / p99", _pair(metrics.bridge_lateness_ms, "median", "p99", "ms"))]
+
+
+def _number(value: float | None, unit: str, digits: int) -> str:
+    return UNKNOWN if value is None else f"{value:.{digits}f} {unit}".strip()
+
+
+def _pair(statistics: dict[str, float] | None, first: str, second: str, unit: str) -> str:
+    return UNKNOWN if statistics is None else f"{statistics[first]:.2f} / {statistics[second]:.2f} {unit}"
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _none_or(count: int | None) -> bool | None:
+    return None if count is None else count == 0
