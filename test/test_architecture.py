@@ -12,6 +12,7 @@ LAYERS = (
     {"model"},
     {"geometry"},
     {"dynamics"},
+    {"optimisation"},
     {"planning", "control", "estimation"},
     {"sim", "replay"},
     {"nodes"},
