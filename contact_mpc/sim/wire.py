@@ -1,14 +1,20 @@
 """What messages do to numbers: the same roundings in one process as over DDS, so that both give the same bits.
 
-Poses travel as unit quaternions, times after a stamp as whole nanoseconds, and the state of an object as pose and
-twist, whatever its joints; the receivers build rotation matrices, seconds and joint values again.
+Poses travel as unit quaternions, times after a stamp as whole nanoseconds, the state of an object as pose and twist,
+whatever its joints, and of a plan the poses of the objects and the commands; the receivers build rotation matrices,
+seconds and joint values again.
 """
+
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from contact_mpc.model.object_motion import ObjectMotion, object_motion, state_from_motion
+from contact_mpc.model.plan import Plan
 from contact_mpc.model.rotations import matrix_to_quaternion, quaternion_to_matrix
-from contact_mpc.model.state import CommandPlan
+from contact_mpc.model.state import CommandPlan, EstimatedState
+from contact_mpc.model.system import System
 
 FloatArray = NDArray[np.float64]
 
@@ -28,3 +34,34 @@ def times_over_wire(times_s: FloatArray) -> FloatArray:
 def plan_over_wire(plan: CommandPlan) -> CommandPlan:
     """Return a command plan as the receiver of its message builds it."""
     return CommandPlan(plan.stamp_ns, times_over_wire(plan.times_s), plan.u, plan.du, plan.tau_ff)
+
+
+def state_over_wire(system: System, state: EstimatedState, q_guess: FloatArray) -> EstimatedState:
+    """Return an estimate as the tracker builds it from state_estimator/joint_states and state_estimator/object_odom.
+
+    Parameters
+    ----------
+    system : System
+        The system.
+    state : EstimatedState
+        What the estimator says.
+    q_guess : (n_q,) array
+        Configuration that the tracker takes for a start of its inverse kinematics.
+    """
+    motion = object_motion(system, state)
+    R_WB, p_WB = pose_over_wire(motion.R_WB, motion.p_WB)
+    received = ObjectMotion(R_WB, p_WB, motion.V_WB, motion.covariance)
+    joints = (state.q[system.n_q_u :], state.v[system.n_v_u :], state.tau)
+    return replace(state_from_motion(system, state.t_ns, received, joints, q_guess), status=state.status)
+
+
+def reference_over_wire(system: System, plan: Plan) -> Plan:
+    """Return a plan as the tracker builds it from reference and object_reference: with commands in place of q_a."""
+    q = np.empty((len(plan.times_s), system.n_q))
+    guess = system.q_default
+    for i, q_sent in enumerate(plan.q):
+        q[i, : system.n_q_u] = system.q_from_object_pose(*pose_over_wire(*system.object_pose(q_sent)), guess)
+        q[i, system.n_q_u :] = plan.u[i]
+        guess = q[i]
+    times_s = times_over_wire(plan.times_s)
+    return Plan(times_s, q, plan.u, plan.tau_ff, np.zeros((len(times_s), 0, 3)), plan.provenance)

@@ -1,0 +1,173 @@
+"""The whole loop in one process and in lockstep: plant, sensors, estimator, tracker, bridge, as the nodes run them.
+
+At each millisecond t_n, in this order: the plant's state, the object poses that are due, the joint states, at the
+estimator's ticks an estimate, at the tracker's ticks a plan that takes effect at t_k + plan_delay, then the bridge's
+command, then one step of the plant. Cores, order and the roundings of messages (contact_mpc.sim.wire) are those of the
+nodes, so the commands are too, bit for bit. The plant has its own physics and may differ from the model.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_mpc.control.command_bridge import BridgeConfig, BridgeCore
+from contact_mpc.control.joint_impedance import GravityTorque
+from contact_mpc.control.tracker import Reference, Tracker
+from contact_mpc.errors import StackError
+from contact_mpc.estimation.state_estimator import StateEstimator
+from contact_mpc.model.plan import Plan
+from contact_mpc.model.state import CommandPlan, EstimatedState
+from contact_mpc.model.system import System
+from contact_mpc.model.task import TaskConfig
+from contact_mpc.sim.loop_config import LoopConfig
+from contact_mpc.sim.loop_log import ClosedLoopResult, LoopLog
+from contact_mpc.sim.perturbation import PlantPerturbation
+from contact_mpc.sim.plant import T0_NS, Plant, PlantState, make_plant
+from contact_mpc.sim.sensors import JointReading, SensorModel
+from contact_mpc.sim.wire import plan_over_wire, pose_over_wire, reference_over_wire, state_over_wire
+
+FloatArray = NDArray[np.float64]
+STALE = ("joints_stale", "pose_stale")  # on such an estimate the tracker node holds
+
+
+class ClosedLoop:
+    """One run, step by step.
+
+    Parameters
+    ----------
+    system : System
+        Model of controller and plant.
+    task : TaskConfig
+        Start, goal and times.
+    plan : Plan
+        Reference of the tracker.
+    config : LoopConfig
+        Parts of the loop.
+    perturbation : PlantPerturbation, optional
+        What differs between the plant and the model; nothing by default.
+    seed : int
+        Seed of the sensor noise.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        task: TaskConfig,
+        plan: Plan,
+        config: LoopConfig,
+        perturbation: PlantPerturbation | None = None,
+        seed: int = 0,
+    ) -> None:
+        self._system, self._config = system, config
+        start_ns = T0_NS + round(config.start_delay_s * 1e9)
+        self.log = LoopLog(system, task, plan, start_ns)
+        self._plant = self._make_plant(perturbation)
+        self._plant.reset(task.start_q)
+        self._sensors = SensorModel(system, config.sensors, seed)
+        self._estimator = StateEstimator(system, config.estimator)
+        self._tracker = Tracker(system, config.tracker)
+        self._tracker.set_reference(Reference(start_ns, reference_over_wire(system, plan)))
+        self._bridge = BridgeCore(system, config.bridge, lockstep=True)
+        self._bridge.activate()
+        self._tau_before = holding_effort(system, task, config.bridge)
+        self._estimate_period_ns = 1_000_000_000 // config.estimate_rate_hz
+        self._q_guess = system.q_default
+
+    def run(
+        self, progress: Callable[[float], None] | None = None, stop_when_dropped: bool = False
+    ) -> ClosedLoopResult:
+        """Run to the end of the task's hold.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called with the simulated seconds of each step of the tracker.
+        stop_when_dropped : bool
+            Whether to end as soon as the object is lost.
+        """
+        end_ns = self.log.end_ns
+        while self._plant.time_ns <= end_ns and not (stop_when_dropped and self.log.dropped):
+            if progress is not None and self._plant.time_ns % self._config.bridge.period_ns == 0:
+                progress((self._plant.time_ns - T0_NS) * 1e-9)
+            self.step()
+        return self.log.result()
+
+    def step(self) -> None:
+        """Advance by one step of the plant."""
+        state = self._plant.state()
+        reading = self._read_sensors(state)
+        estimate = self._estimate(reading)
+        if estimate is not None and state.t_ns % self._config.bridge.period_ns == 0:
+            self._bridge.update_plan(self._plan(estimate))
+        command = self._bridge.step(reading.t_ns, reading.q_a, reading.v_a, tau=reading.tau)
+        if command is None:
+            raise StackError(f"the bridge gave no command at {state.t_ns} ns: {self._bridge.safety.describe()}")
+        self.log.add_step(state, command)
+        self._plant.step(command.data)
+
+    def _make_plant(self, perturbation: PlantPerturbation | None) -> Plant:
+        bridge = self._config.bridge
+        return make_plant(
+            self._config.engine,
+            self._system,
+            bridge.command_interface,
+            perturbation,
+            gravity_compensation=bridge.gravity_compensation == "robot",
+        )
+
+    def _read_sensors(self, state: PlantState) -> JointReading:
+        tau = self._tau_before if state.t_ns == T0_NS else state.tau_applied
+        reading = self._sensors.sample(state.t_ns, state.q, state.v, tau)
+        for pose in self._sensors.object_poses_due(state.t_ns):
+            self._estimator.update_object_pose(pose.stamp_ns, *pose_over_wire(pose.R_WB, pose.p_WB))
+        return reading
+
+    def _estimate(self, reading: JointReading) -> EstimatedState | None:
+        """Return the estimate at the estimator's ticks, as the tracker receives it."""
+        if reading.t_ns % self._estimate_period_ns:
+            return None
+        self._estimator.update_joints(reading.t_ns, reading.q_a, reading.v_a, reading.tau)
+        state = self._estimator.estimate(reading.t_ns)
+        if state is not None:
+            self.log.add_estimate(state)
+        return state
+
+    def _plan(self, estimate: EstimatedState) -> CommandPlan:
+        state = state_over_wire(self._system, estimate, self._q_guess)
+        self._q_guess = state.q
+        if state.status in STALE:
+            self.log.add_plan(state.t_ns, 0.0, 0, state.status)
+            return CommandPlan.hold(state.t_ns, self._system.n_a)
+        output = self._tracker.step(state)
+        self.log.add_plan(state.t_ns, output.solve_ms, output.iterations, output.status)
+        return plan_over_wire(output.plan)
+
+
+def run_closed_loop(
+    system: System,
+    task: TaskConfig,
+    plan: Plan,
+    config: LoopConfig,
+    *,
+    perturbation: PlantPerturbation | None = None,
+    seed: int = 0,
+    progress: Callable[[float], None] | None = None,
+    stop_when_dropped: bool = False,
+) -> ClosedLoopResult:
+    """Run one task to the end of its hold; see `ClosedLoop` and `ClosedLoop.run` for the arguments."""
+    return ClosedLoop(system, task, plan, config, perturbation, seed).run(progress, stop_when_dropped)
+
+
+def holding_effort(system: System, task: TaskConfig, bridge: BridgeConfig) -> FloatArray:
+    """Return the torque (n_a,), N m, that whoever held the start posture before would report at the first state.
+
+    clip(Kp (u - q_a) [+ g], +-tau_max), with the weight g of the robot where the bridge is to carry it.
+    """
+    q_a = task.start_q[system.n_q_u :]
+    tau = system.kp * (task.start_u - q_a)
+    gravity = np.zeros(system.n_a)
+    if bridge.gravity_compensation == "bridge" and any(system.config.gravity_m_s2):
+        GravityTorque(system).compute(q_a, gravity)
+    limited: FloatArray = np.clip(tau + gravity, -system.tau_max_nm, system.tau_max_nm)
+    return limited

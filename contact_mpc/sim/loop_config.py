@@ -1,0 +1,92 @@
+"""What a closed loop is made of, from the parameter file that the nodes read too."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from contact_mpc.control.bridge_config import BridgeConfig
+from contact_mpc.control.tracker_config import TrackerConfig
+from contact_mpc.errors import ConfigError
+from contact_mpc.estimation.config import EstimatorConfig
+from contact_mpc.model.node_parameters import load_node_parameters
+from contact_mpc.model.resources import resource
+from contact_mpc.model.system_config import validate
+from contact_mpc.sim.sensors import SensorConfig
+
+T = TypeVar("T", bound=BaseModel)
+START_DELAY_S = 0.3
+ESTIMATE_RATE_HZ = 200
+
+
+@dataclass(frozen=True)
+class LoopConfig:
+    """Parts of the loop; each is the config of a node's core.
+
+    Attributes
+    ----------
+    tracker, estimator, bridge, sensors
+        Configs of the cores.
+    engine : str
+        Physics of the plant, "drake" or "mujoco".
+    estimate_rate_hz : int
+        Rate of the estimates, a divisor of 1000 and a multiple of the tracker's rate.
+    start_delay_s : float
+        From the start of time to that of the reference.
+    """
+
+    tracker: TrackerConfig
+    estimator: EstimatorConfig
+    bridge: BridgeConfig
+    sensors: SensorConfig
+    engine: str = "drake"
+    estimate_rate_hz: int = ESTIMATE_RATE_HZ
+    start_delay_s: float = START_DELAY_S
+
+    def __post_init__(self) -> None:
+        for name in ("mpc_rate_hz", "plan_delay_s"):
+            of_tracker, of_bridge = getattr(self.tracker, name), getattr(self.bridge, name)
+            if of_tracker != of_bridge:
+                raise ConfigError(f"{name} is {of_tracker} for the tracker, {of_bridge} for the bridge; give one value")
+        if 1000 % self.estimate_rate_hz or self.estimate_rate_hz % self.bridge.mpc_rate_hz:
+            raise ConfigError(
+                f"estimate_rate_hz = {self.estimate_rate_hz} must divide 1000 and be a multiple of mpc_rate_hz = "
+                f"{self.bridge.mpc_rate_hz}"
+            )
+
+
+def load_loop_config(path: str | Path, engine: str | None = None) -> LoopConfig:
+    """Read the parts of the loop from a parameter file of the nodes.
+
+    Parameters
+    ----------
+    path : str or Path
+        A name in config/nodes (that of the task) or the path of a parameter file.
+    engine : str, optional
+        Physics of the plant; that of the file by default.
+
+    Raises
+    ------
+    ConfigError
+        No such file, or a key that is unknown, missing or out of range; names file, node and key.
+    """
+    file = resource("nodes", path)
+    parameters = {
+        name: load_node_parameters(file, name)
+        for name in ("mpc_tracker", "state_estimator", "command_bridge", "plant", "trajectory_server")
+    }
+    bridge = {key: value for key, value in parameters["command_bridge"].items() if key in BridgeConfig.model_fields}
+    return LoopConfig(
+        tracker=_read(TrackerConfig, parameters, "mpc_tracker", "tracker", file),
+        estimator=_read(EstimatorConfig, parameters, "state_estimator", "estimator", file),
+        bridge=validate(BridgeConfig, bridge, f"{file}: command_bridge"),
+        sensors=_read(SensorConfig, parameters, "plant", "sensors", file),
+        engine=engine or parameters["plant"].get("engine", "drake"),
+        estimate_rate_hz=parameters["state_estimator"].get("rate_hz", ESTIMATE_RATE_HZ),
+        start_delay_s=parameters["trajectory_server"].get("start_delay_s", START_DELAY_S),
+    )
+
+
+def _read(config_class: type[T], parameters: dict[str, dict[str, Any]], node: str, branch: str, file: Path) -> T:
+    return validate(config_class, parameters[node].get(branch, {}), f"{file}: {node}.{branch}")

@@ -1,0 +1,173 @@
+"""What happened in a closed loop, step by step, and how the task ended in the true pose of the object."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_mpc.control.bridge_status import BridgeCommand, BridgeMode
+from contact_mpc.model.plan import Plan
+from contact_mpc.model.rotations import rotation_log
+from contact_mpc.model.state import EstimatedState
+from contact_mpc.model.system import System
+from contact_mpc.model.task import TaskConfig
+from contact_mpc.sim.plant import PlantState
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+DROP_DISTANCE_M = 0.05
+
+
+@dataclass(frozen=True)
+class ClosedLoopResult:
+    """One run of the loop; n steps of 1 ms, m estimates, k plans.
+
+    Attributes
+    ----------
+    t_ns : (n,) array
+        Stamps of the plant's states, ns.
+    q, v : (n, n_q), (n, n_v) array
+        True state.
+    tau : (n, n_a) array
+        Torque of the drives in the step before, N m.
+    commands : (n, n_a) array
+        What the bridge sent: torque, N m, or position, rad.
+    u : (n, n_a) array
+        Position command after the guard, rad.
+    angle_deg, distance_mm : (n,) array
+        True pose of the object against the goal.
+    estimate_t_ns, estimate_q : (m,), (m, n_q) array
+        What the tracker was told.
+    plan_t_ns, solve_ms, iterations : (k,) array
+        Of each solve: stamp, wall time, iterations.
+    plan_status : tuple of str
+        Of each solve.
+    holds : tuple of (int, str)
+        Stamps and descriptions of the bridge's changes of mode after it first became ACTIVE.
+    angle_error_deg, position_error_mm : float
+        At the end of the hold, or where the run was ended.
+    dropped : bool
+        The object was further than 5 cm from its reference.
+    reasons : tuple of str
+        Why the goal was not met; empty if it was.
+    """
+
+    t_ns: IntArray
+    q: FloatArray
+    v: FloatArray
+    tau: FloatArray
+    commands: FloatArray
+    u: FloatArray
+    angle_deg: FloatArray
+    distance_mm: FloatArray
+    estimate_t_ns: IntArray
+    estimate_q: FloatArray
+    plan_t_ns: IntArray
+    solve_ms: FloatArray
+    iterations: IntArray
+    plan_status: tuple[str, ...]
+    holds: tuple[tuple[int, str], ...]
+    angle_error_deg: float
+    position_error_mm: float
+    dropped: bool
+    reasons: tuple[str, ...]
+
+    @property
+    def goal_met(self) -> bool:
+        """Whether the run ended within the task's tolerances."""
+        return not self.reasons
+
+
+@dataclass
+class LoopLog:
+    """Collects a run; `result` judges it.
+
+    Parameters
+    ----------
+    system, task, plan
+        What is run.
+    start_ns : int
+        Stamp at which the plan starts.
+    """
+
+    system: System
+    task: TaskConfig
+    plan: Plan
+    start_ns: int
+    dropped: bool = False
+    _steps: list[tuple[PlantState, FloatArray, FloatArray, float, float]] = field(default_factory=list)
+    _estimates: list[tuple[int, FloatArray]] = field(default_factory=list)
+    _plans: list[tuple[int, float, int, str]] = field(default_factory=list)
+    _holds: list[tuple[int, str]] = field(default_factory=list)
+    _safety: object = None
+    _was_active: bool = False
+
+    def __post_init__(self) -> None:
+        self._R_goal, self._p_goal = self.task.goal_pose()
+        self._path = np.array([self.system.object_pose(q)[1] for q in self.plan.q])
+
+    @property
+    def end_ns(self) -> int:
+        """Stamp of the end of the hold."""
+        return self.start_ns + round((self.task.duration_s + self.task.hold_s) * 1e9)
+
+    def add_step(self, state: PlantState, command: BridgeCommand) -> None:
+        """Take one step: the state and the command that answers it."""
+        R, p = self.system.object_pose(state.q)
+        angle = float(np.degrees(np.linalg.norm(rotation_log(np.ascontiguousarray(R @ self._R_goal.T)))))
+        distance_mm = 1e3 * float(np.linalg.norm(p - self._p_goal))
+        self._steps.append((state, command.data.copy(), command.applied_q.copy(), angle, distance_mm))
+        self.dropped |= bool(np.linalg.norm(p - self._reference_position(state.t_ns)) > DROP_DISTANCE_M)
+        if command.safety is not self._safety:
+            self._safety = command.safety
+            if self._was_active:
+                self._holds.append((state.t_ns, command.safety.describe()))
+            self._was_active |= command.safety.mode is BridgeMode.ACTIVE
+
+    def add_estimate(self, state: EstimatedState) -> None:
+        """Take an estimate that the tracker was told."""
+        self._estimates.append((state.t_ns, state.q))
+
+    def add_plan(self, stamp_ns: int, solve_ms: float, iterations: int, status: str) -> None:
+        """Take what a solve reports."""
+        self._plans.append((stamp_ns, solve_ms, iterations, status))
+
+    def result(self) -> ClosedLoopResult:
+        """Judge the run as it is now."""
+        states = [state for state, *_ in self._steps]
+        angle, distance = (np.array([step[i] for step in self._steps]) for i in (3, 4))
+        return ClosedLoopResult(
+            t_ns=np.array([state.t_ns for state in states], dtype=np.int64),
+            q=np.array([state.q for state in states]),
+            v=np.array([state.v for state in states]),
+            tau=np.array([state.tau_applied for state in states]),
+            commands=np.array([step[1] for step in self._steps]),
+            u=np.array([step[2] for step in self._steps]),
+            angle_deg=angle,
+            distance_mm=distance,
+            estimate_t_ns=np.array([t_ns for t_ns, _ in self._estimates], dtype=np.int64),
+            estimate_q=np.array([q for _, q in self._estimates]),
+            plan_t_ns=np.array([plan[0] for plan in self._plans], dtype=np.int64),
+            solve_ms=np.array([plan[1] for plan in self._plans]),
+            iterations=np.array([plan[2] for plan in self._plans], dtype=np.int64),
+            plan_status=tuple(plan[3] for plan in self._plans),
+            holds=tuple(self._holds),
+            angle_error_deg=float(angle[-1]),
+            position_error_mm=float(distance[-1]),
+            dropped=self.dropped,
+            reasons=self._reasons(states[-1].t_ns, float(angle[-1]), float(distance[-1])),
+        )
+
+    def _reference_position(self, t_ns: int) -> FloatArray:
+        t_s = (t_ns - self.start_ns) * 1e-9
+        return np.array([np.interp(t_s, self.plan.times_s, column) for column in self._path.T])
+
+    def _reasons(self, last_ns: int, angle_deg: float, distance_mm: float) -> tuple[str, ...]:
+        task = self.task
+        checks = (
+            (not self.dropped, f"dropped: further than {100 * DROP_DISTANCE_M:.0f} cm from the reference"),
+            (self.dropped or last_ns >= self.end_ns, "ended before the hold did"),
+            (angle_deg <= task.tolerance_deg, f"angle error {angle_deg:.2f} deg > {task.tolerance_deg:g} deg"),
+            (distance_mm <= task.tolerance_mm, f"position error {distance_mm:.2f} mm > {task.tolerance_mm:g} mm"),
+        )
+        return tuple(text for passed, text in checks if not passed)
