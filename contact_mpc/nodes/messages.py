@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
-from geometry_msgs.msg import Pose, PoseStamped
+from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, Vector3
 from nav_msgs.msg import Odometry
 from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
@@ -146,9 +146,13 @@ def fill_joint_state(
 
 def read_pose(pose: Pose) -> tuple[FloatArray, FloatArray]:
     """Return (R_WB (3, 3), p_WB (3,)); raises InputError on non-finite values or a quaternion that is not unit."""
-    quaternion, position = pose.orientation, pose.position
-    wxyz = np.array([quaternion.w, quaternion.x, quaternion.y, quaternion.z])
-    p = np.array([position.x, position.y, position.z])
+    return read_rigid_transform(pose.orientation, pose.position)
+
+
+def read_rigid_transform(rotation: Quaternion, translation: Point | Vector3) -> tuple[FloatArray, FloatArray]:
+    """Return (R (3, 3), p (3,)) of message parts; raises InputError as `read_pose`."""
+    wxyz = np.array([rotation.w, rotation.x, rotation.y, rotation.z])
+    p = np.array([translation.x, translation.y, translation.z])
     if not (np.isfinite(wxyz).all() and np.isfinite(p).all()):
         raise InputError("pose is not finite")
     norm = float(np.linalg.norm(wxyz))

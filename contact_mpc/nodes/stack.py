@@ -104,6 +104,7 @@ class Stack:
 
     def start(self) -> None:
         """Start all processes at once."""
+        self.parameter_file.write_text(to_parameter_file(self.spec.namespace, self.spec.parameters))
         environment = {**DISCOVERY, "ROS_DOMAIN_ID": str(self.domain)}
         remap = ["-r", f"__ns:={self.spec.namespace}", "--disable-external-lib-logs"]
         for name in self.spec.nodes:
@@ -111,10 +112,6 @@ class Stack:
             self.processes[name] = NodeProcess(
                 name, [*remap, "--params-file", str(self.parameter_file)], log, environment
             )
-
-    def write_parameters(self, parameters: dict[str, dict[str, Any]] | None = None) -> None:
-        """Write the file that the nodes read when they start."""
-        self.parameter_file.write_text(to_parameter_file(self.spec.namespace, parameters or self.spec.parameters))
 
     @property
     def parameter_file(self) -> Path:

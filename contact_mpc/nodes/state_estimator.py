@@ -1,7 +1,8 @@
 """Node around the state estimator: joint states and object poses in, the state of the whole system out at its rate.
 
 Joint states between two ticks of the output are passed over unread, unless the driver sends no velocities (they are
-then derived from every position). In lockstep a joint state waits until the object pose that it names in
+then derived from every position). The status of an estimate travels in `header.frame_id` of its joint states: "ok", or
+what is wrong, on which the tracker holds. In lockstep a joint state waits until the object pose that it names in
 `header.frame_id` has arrived, so that the estimator's inputs have one order whatever the network does.
 """
 
@@ -159,6 +160,7 @@ class StateEstimatorNode(ContactNode):
         self._status, n_q_u, n_v_u = state.status, self._system.n_q_u, self._system.n_v_u
         motion = object_motion(self._system, state)
         effort = state.tau if np.isfinite(state.tau).all() else None
+        self._joints_out.header.frame_id = state.status
         messages.fill_joint_state(self._joints_out, t_ns, state.q[n_q_u:], state.v[n_v_u:], effort)
         messages.fill_odometry(self._odometry_out, t_ns, motion)
         self._odometry.publish(self._odometry_out)

@@ -8,17 +8,16 @@ import sys
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
-from geometry_msgs.msg import Transform
 from pydantic import Field
 from std_srvs.srv import Trigger
-from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
+from trajectory_msgs.msg import MultiDOFJointTrajectory
 
-from contact_mpc.model.plan import Plan, load_plan
-from contact_mpc.model.rotations import matrix_to_quaternion
-from contact_mpc.model.system import System, load_system
+from contact_mpc.model.plan import load_plan
+from contact_mpc.model.system import load_system
 from contact_mpc.nodes import messages
 from contact_mpc.nodes.base import ContactNode, run_node
 from contact_mpc.nodes.parameters import NodeConfig
+from contact_mpc.nodes.references import to_object_reference, to_reference
 
 NS_PER_S = 1_000_000_000
 
@@ -75,9 +74,8 @@ class TrajectoryServerNode(ContactNode):
     def _start(self) -> None:
         start_ns = self._now_ns() + round(self.config.start_delay_s * NS_PER_S)
         self._object_reference.publish(to_object_reference(self._system, self._plan, start_ns))
-        plan, names = self._plan, self._system.joint_names
-        self._reference.publish(messages.to_trajectory(start_ns, names, plan.times_s, plan.u, None, plan.tau_ff))
-        self._state = f"plan of {plan.times_s[-1]:.3f} s starts at {start_ns / NS_PER_S:.3f} s"
+        self._reference.publish(to_reference(self._system, self._plan, start_ns))
+        self._state = f"plan of {self._plan.times_s[-1]:.3f} s starts at {start_ns / NS_PER_S:.3f} s"
         self.get_logger().info(self._state)
 
     def _cancel(self) -> None:
@@ -107,27 +105,6 @@ class TrajectoryServerNode(ContactNode):
         response.success = self.is_active
         response.message = self._state if self.is_active else "the trajectory server is not active; activate it first"
         return response
-
-
-def to_object_reference(system: System, plan: Plan, start_ns: int) -> MultiDOFJointTrajectory:
-    """Return the poses of the objects along a plan that starts at start_ns, in the world frame."""
-    message = MultiDOFJointTrajectory(joint_names=list(system.object_names))
-    message.header.frame_id = "world"
-    messages.set_stamp(message.header.stamp, start_ns)
-    for time_s, q in zip(plan.times_s, plan.q, strict=True):
-        point = MultiDOFJointTrajectoryPoint(time_from_start=messages.to_duration(float(time_s)))
-        for index in range(len(system.object_names)):
-            point.transforms.append(_to_transform(*system.object_pose(q, index)))
-        message.points.append(point)
-    return message
-
-
-def _to_transform(R: np.ndarray, p: np.ndarray) -> Transform:
-    transform = Transform()
-    w, x, y, z = matrix_to_quaternion(np.ascontiguousarray(R)).tolist()
-    transform.rotation.w, transform.rotation.x, transform.rotation.y, transform.rotation.z = w, x, y, z
-    transform.translation.x, transform.translation.y, transform.translation.z = p.tolist()
-    return transform
 
 
 def main() -> None:

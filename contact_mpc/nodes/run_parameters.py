@@ -1,0 +1,136 @@
+"""Parameters of all nodes for one run: the task's parameter file, then what the run itself decides."""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from contact_mpc import __version__
+from contact_mpc.errors import ConfigError
+from contact_mpc.model.node_parameters import load_node_parameters
+from contact_mpc.model.task import TaskConfig
+from contact_mpc.nodes.stack import ACTIVATION_ORDER, to_parameter_file
+
+PROGRESS_PERIOD_S = 0.1  # runs end on its multiples, where the recorder reports how far it is
+DEFAULT_START_DELAY_S = 0.3
+SHARED = (  # what two nodes must agree on
+    ("mpc_tracker", "command_bridge", "mpc_rate_hz"),
+    ("mpc_tracker", "command_bridge", "plan_delay_s"),
+    ("plant", "command_bridge", "gravity_compensation"),
+    ("plant", "command_bridge", "command_interface"),
+)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What a user chooses for a run.
+
+    Attributes
+    ----------
+    plant, clock : str
+        "drake" or "mujoco"; "lockstep" or "realtime".
+    interface : str or None
+        "effort" or "position"; None: as the parameter file says.
+    seed : int
+        Seed of the sensor noise.
+    parameter_file : Path or str
+        Parameter file of the nodes, or the name of one in config/nodes.
+    settings : sequence of str
+        "node.key=value", the last word.
+    """
+
+    plant: str
+    clock: str
+    seed: int
+    parameter_file: Path | str
+    interface: str | None = None
+    settings: Sequence[str] = ()
+
+
+def build_parameters(task: TaskConfig, options: RunOptions, folder: Path, plan_file: Path) -> dict[str, dict[str, Any]]:
+    """Return the parameters of every node by its name.
+
+    Raises
+    ------
+    ConfigError
+        The parameter file or a setting is wrong, or two nodes would disagree.
+    """
+    parameters = {name: load_node_parameters(options.parameter_file, name) for name in ACTIVATION_ORDER}
+    for setting in options.settings:
+        _apply(parameters, setting)
+    for values in parameters.values():
+        values.update(system=str(task.system.path), clock=options.clock, recorded=True, use_sim_time=True)
+    if options.interface is not None:
+        _choose_interface(parameters, options.interface)
+    parameters["plant"].update(task=str(task.path), engine=options.plant, seed=options.seed)
+    parameters["trajectory_server"].update(plan_file=str(plan_file), autostart=True)
+    parameters["plant"]["run_for_s"] = run_duration_s(task, parameters)
+    _check_agreement(parameters, options.parameter_file)
+    parameters["recorder"].update(bag=str(folder / "bag"), metadata_json=_metadata(task, options, parameters))
+    return parameters
+
+
+def run_duration_s(task: TaskConfig, parameters: dict[str, dict[str, Any]]) -> float:
+    """Return the simulated time from the first state to the end of the hold, up to the next progress report."""
+    delay_s = float(parameters["trajectory_server"].get("start_delay_s", DEFAULT_START_DELAY_S))
+    total_s = delay_s + task.duration_s + task.hold_s
+    return math.ceil(round(total_s / PROGRESS_PERIOD_S, 6)) * PROGRESS_PERIOD_S
+
+
+def _apply(parameters: dict[str, dict[str, Any]], setting: str) -> None:
+    key, separator, text = setting.partition("=")
+    node, dot, name = key.partition(".")
+    if not (separator and dot and name) or node not in parameters:
+        raise ConfigError(
+            f"--set {setting}: expected node.key=value with a node of {', '.join(parameters)}, "
+            "e.g. --set mpc_tracker.mpc_rate_hz=10"
+        )
+    *parents, leaf = name.split(".")
+    target = parameters[node]
+    for parent in parents:
+        target = target.setdefault(parent, {})
+    try:
+        target[leaf] = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"--set {setting}: the value is not valid YAML") from error
+
+
+def _choose_interface(parameters: dict[str, dict[str, Any]], interface: str) -> None:
+    for name in ("plant", "command_bridge"):
+        parameters[name]["command_interface"] = interface
+        if interface == "position":
+            parameters[name]["gravity_compensation"] = "robot"
+
+
+def _check_agreement(parameters: dict[str, dict[str, Any]], source: Path | str) -> None:
+    for first, second, key in SHARED:
+        values = parameters[first].get(key), parameters[second].get(key)
+        if None not in values and values[0] != values[1]:
+            raise ConfigError(
+                f"{source}: {key} is {values[0]!r} for {first} and {values[1]!r} for {second}; both must be the same"
+            )
+
+
+def _metadata(task: TaskConfig, options: RunOptions, parameters: dict[str, dict[str, Any]]) -> str:
+    """Return what the bag says about the run."""
+    return json.dumps(
+        {
+            "task": task.name,
+            "task_file": str(task.path),
+            "duration_s": task.duration_s,
+            "hold_s": task.hold_s,
+            "system": task.system.name,
+            "system_file": str(task.system.path),
+            "seed": options.seed,
+            "clock": options.clock,
+            "plant": options.plant,
+            "interface": parameters["command_bridge"].get("command_interface", "effort"),
+            "version": __version__,
+            "provenance": task.system.provenance(),
+            "parameters": to_parameter_file("/" + task.system.config.robots[0].name, parameters),
+        }
+    )
