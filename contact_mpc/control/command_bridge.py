@@ -167,6 +167,8 @@ class BridgeCore:
         """Return the stamp of the plan that lockstep waits for before it answers t_ns, or None."""
         if not self.lockstep or self.safety.mode in (BridgeMode.FAULT, BridgeMode.INACTIVE):
             return None
+        if self._state.is_beyond_jump(t_ns):
+            return None  # a fault: no tracker has seen the time in between
         return self.plans.awaited_ns(t_ns)
 
     def refuse_state(self, reason: str, t_ns: int, detail: str = "") -> BridgeCommand | None:

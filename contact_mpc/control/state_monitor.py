@@ -57,6 +57,10 @@ class StateMonitor:
         """Forget the state; the next complete one is the first."""
         self.t_ns = None
 
+    def is_beyond_jump(self, t_ns: int) -> bool:
+        """Whether a stamp is further ahead of the newest state than the clock may jump."""
+        return self.t_ns is not None and t_ns - self.t_ns > self._jump_ns
+
     def find_refusal(self, t_ns: int, q: FloatArray, dq: FloatArray) -> str | None:
         """Return why a state must not be used, or None.
 

@@ -348,6 +348,7 @@ def test_lockstep_waits_for_the_plan_of_a_tick_but_not_in_fault() -> None:
     loop = Loop()
     loop.step()
     assert loop.core.awaited_plan_ns(T0 + 20 * MS) == T0
+    assert loop.core.awaited_plan_ns(T0 + 200 * MS) is None  # a jump of the clock, which is a fault at once
     loop.core.fault(Cause.PLAN_LATE, "none within 20 s")
     assert loop.core.awaited_plan_ns(T0 + 20 * MS) is None
     assert Loop(lockstep=False).core.awaited_plan_ns(T0 + 20 * MS) is None
