@@ -1,6 +1,7 @@
 """Collect the messages of one topic and turn them into its series."""
 
 import json
+import sys
 from array import array
 from typing import Any, Protocol
 
@@ -45,6 +46,7 @@ class _JointBuilder(Columns):
     def __init__(self, key: str, topic: str) -> None:
         super().__init__(key, topic)
         self._pose_stamps = array("q")
+        self._notes: list[str] = []
 
     def add(self, message: Any, receive_ns: int) -> None:
         names = tuple(message.name)
@@ -57,6 +59,7 @@ class _JointBuilder(Columns):
         self.row(_stamp(message.header, receive_ns), receive_ns, **values)
         frame = message.header.frame_id
         self._pose_stamps.append(int(frame) if frame.isdecimal() else -1)
+        self._notes.append("" if frame.isdecimal() else sys.intern(frame))
 
     def build(self) -> JointSeries:
         return JointSeries(
@@ -66,6 +69,7 @@ class _JointBuilder(Columns):
             velocity=self.column("velocity"),
             effort=self.column("effort"),
             pose_stamp_ns=ints(self._pose_stamps),
+            notes=tuple(self._notes),
         )
 
 
@@ -240,7 +244,7 @@ def _stamp(header: Any, receive_ns: int) -> int:
 
 
 def _seconds(duration: Any) -> float:
-    return float(duration.sec) + 1e-9 * float(duration.nanosec)
+    return float(int(duration.sec) * 1_000_000_000 + int(duration.nanosec)) * 1e-9
 
 
 def _xyz(vector: Any) -> tuple[float, float, float]:

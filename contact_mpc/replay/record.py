@@ -41,6 +41,8 @@ class JointSeries(Series):
         rad, rad/s, N m (m, m/s, N for sliding joints).
     pose_stamp_ns : (n,) array
         Stamp of the newest object pose published before the message (lockstep), -1 where none is given.
+    notes : tuple of str
+        What else `header.frame_id` says: the status of an estimate; "" where it is a stamp.
     """
 
     names: tuple[str, ...]
@@ -48,6 +50,7 @@ class JointSeries(Series):
     velocity: FloatArray
     effort: FloatArray
     pose_stamp_ns: IntArray
+    notes: tuple[str, ...]
 
     def columns(self, names: tuple[str, ...]) -> list[int]:
         """Return the columns of the joints called `names`; raises BagError naming those that are missing."""

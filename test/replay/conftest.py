@@ -18,6 +18,7 @@ T0_NS = 1_000_000_000
 WALL_NS = 1_700_000_000_000_000_000
 SYSTEM_YAML = """
 name: finger_ball
+gravity_m_s2: [0.0, 0.0, 0.0]
 friction: {default: 1.0, pairs: []}
 robots:
   - {name: finger, urdf: finger.urdf, joint_stiffness_nm_per_rad: 10.0, joint_damping_nms_per_rad: 0.3}
@@ -180,10 +181,13 @@ class Messages:
         """PoseStamped."""
         return self.types["geometry_msgs/msg/PoseStamped"](self._header(stamp_ns), self._pose(wxyz, position))
 
-    def odometry(self, stamp_ns: int, wxyz: np.ndarray, position: np.ndarray) -> Any:
-        """Odometry at rest."""
-        zeros, nil = np.zeros(36), self._vector((0.0, 0.0, 0.0))
-        twist = self.types["geometry_msgs/msg/Twist"](linear=nil, angular=nil)
+    def odometry(
+        self, stamp_ns: int, wxyz: Any, position: Any, omega: Any = (0.0, 0.0, 0.0), velocity: Any = (0.0, 0.0, 0.0)
+    ) -> Any:
+        """Odometry without covariance."""
+        zeros = np.zeros(36)
+        kind = self.types["geometry_msgs/msg/Twist"]
+        twist = kind(linear=self._vector(velocity), angular=self._vector(omega))
         return self.types["nav_msgs/msg/Odometry"](
             header=self._header(stamp_ns),
             child_frame_id="ball",
@@ -260,13 +264,9 @@ def synthetic_run() -> type[SyntheticRun]:
 def bag_writer(tmp_path: Path) -> Any:
     """A function that opens a writer of a new bag with messages of any kind."""
 
-    def make(name: str, namespace: str = "/finger") -> tuple[BagWriter, Messages, Path]:
-        messages = Messages()
-        return (
-            BagWriter(tmp_path / name, namespace, (), messages.store, StoragePlugin.MCAP),
-            messages,
-            tmp_path / name,
-        )
+    def make(name: str, namespace: str = "/finger", without: tuple[str, ...] = ()) -> tuple[BagWriter, Messages, Path]:
+        messages, path = Messages(), tmp_path / name
+        return BagWriter(path, namespace, without, messages.store, StoragePlugin.MCAP), messages, path
 
     return make
 

@@ -151,6 +151,7 @@ class Scene {
       gl.attachShader(program, shader);
     }
     gl.linkProgram(program);
+    if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(program));
     return program;
   }
 
@@ -223,6 +224,7 @@ class Scene {
       marker.shapes.forEach(shape => this.drawShape(shape, model, marker.color, 0));
       gl.depthMask(true);
     });
+    if (this.drawn === 0 && gl.getError() !== gl.NO_ERROR) throw new Error("WebGL refused to draw the scene");
     this.drawn += 1;
   }
 
