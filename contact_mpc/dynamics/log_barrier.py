@@ -250,7 +250,8 @@ def measure_gaps(model: Model, ws: Newton, q: FloatArray) -> FloatArray:
 
 
 @njit(**COMPILED)
-def _prepare(model: Model, ws: Newton, q: FloatArray, u: FloatArray, offset: FloatArray) -> None:
+def prepare_step(model: Model, ws: Newton, q: FloatArray, u: FloatArray, offset: FloatArray) -> None:
+    """Refresh kinematics, contacts, Q, b and the list of active contacts for (q, u)."""
     update_kinematics(model.tree, q, ws.kin)
     update_contacts(model.tree, model.pairs, ws.kin, ws.con)
     assemble_quadratic(model, ws.kin, q, u, ws.Q, ws.b)
@@ -289,7 +290,7 @@ def solve_step(
 
     offset (n_c,) is added to the gaps. With `warm`, ws.dq is tried as the start at the final kappa.
     """
-    _prepare(model, ws, q, u, offset)
+    prepare_step(model, ws, q, u, offset)
     iterations, stage = 0, min(kappa, FIRST_KAPPA)
     if warm:
         _relative_displacements(model, ws, ws.dq, ws.d)
