@@ -11,7 +11,7 @@ from contact_mpc.replay.poses import FloatArray, IntArray
 
 MAX_POINTS = 2000
 INK, GRID = "#30363d", "#e6e9ed"
-TRUE, ESTIMATED, REFERENCE, LIMIT = "#d1495b", "#2a6f97", "#6b7280", "#b45309"
+TRUE, ESTIMATED, REFERENCE, LIMIT = "#d1495b", "#5b9bc4", "#343a42", "#b45309"
 PANEL_GAP = 0.05
 
 

@@ -1,9 +1,9 @@
 """Figures of merit of a recorded run: what `contact-mpc run` and the report state.
 
 Errors are those of the last sample of the hold, beside the worst during the hold. Limits are those of the URDF and are
-counted on what went over the wire, per joint and message. In `realtime`, lateness is the time of receipt of a command
-minus the stamp of the state that it answers, beyond the least such difference of the run: it contains the path from
-plant to bridge, the bridge itself and the path to the recorder, and is an upper bound of the bridge's own lateness.
+counted on what went over the wire, per joint and message. Lateness in `realtime` is what the bridge says of itself in
+/diagnostics. A bag without that is judged by the times of receipt (`lateness_ms`), which contain the paths to bridge
+and recorder: an upper bound.
 """
 
 from collections.abc import Callable
@@ -21,6 +21,9 @@ from contact_mpc.replay.record import RunRecord
 DROP_DISTANCE_M = 0.05
 LIMIT_TOLERANCE = 1e-9  # relative: a command clamped to the limit is not beyond it
 FAULT_STATE = "FAULT"
+BRIDGE = "command_bridge"
+LATENESS_WINDOW_NS = 1_000_000_000
+STATISTICS = ("median", "p90", "p99", "max")
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,8 @@ class RunMetrics:
     mpc_solve_ms, bridge_lateness_ms : dict or None
         {median, p90, p99, max}; lateness only in `realtime`.
     missed_ticks : int or None
-        Joint states that no command answers, between the first and the last command.
+        Joint states of the bag that no command answers, between the first and the last command; in `realtime` also
+        what the best-effort recorder missed of the commands.
     limit_violations : int
         Sum of `limit_violations_by_kind`: effort, position and rate commands beyond the limits, and non-finite ones.
     dropped : bool
@@ -111,13 +115,13 @@ def compute_metrics(record: RunRecord, system: System, task: TaskConfig) -> RunM
         real_time_factor=real_time_factor(record),
         mpc_solve_ms=statistics(solve_times_ms(record)),
         mpc_rate_hz=mpc_rate_hz(record),
-        bridge_lateness_ms=statistics(lateness_ms(record)) if realtime else None,
+        bridge_lateness_ms=(bridge_lateness_ms(record) or statistics(lateness_ms(record))) if realtime else None,
         missed_ticks=missed_ticks(record),
         limit_violations=sum(violations.values()),
         limit_violations_by_kind=violations,
         dropped=dropped,
         hold_plans=sum(not len(plan.times_s) for plan in record.plans),
-        faults=tuple(status.message for status in record.safety if status.message.startswith(FAULT_STATE)),
+        faults=tuple(dict.fromkeys(s.message for s in record.safety if s.message.startswith(FAULT_STATE))),
         completed=evaluation.is_complete,
         goal_met=not reasons,
         reasons=reasons,
@@ -130,8 +134,8 @@ def statistics(values: FloatArray) -> dict[str, float] | None:
     finite = values[np.isfinite(values)]
     if not len(finite):
         return None
-    median, p90, p99 = (float(value) for value in np.percentile(finite, [50.0, 90.0, 99.0]))
-    return {"median": median, "p90": p90, "p99": p99, "max": float(finite.max())}
+    found = np.percentile(finite, [50.0, 90.0, 99.0, 100.0])
+    return dict(zip(STATISTICS, (float(value) for value in found), strict=True))
 
 
 def solve_times_ms(record: RunRecord) -> FloatArray:
@@ -156,17 +160,34 @@ def real_time_factor(record: RunRecord) -> float | None:
     return stamped / received if stamped > 0 and received > 0 else None
 
 
+def bridge_lateness_ms(record: RunRecord) -> dict[str, float] | None:
+    """Return the lateness that the bridge last stated in /diagnostics, ms; None where it did not."""
+    stated = [status.values for status in record.diagnostics if status.name.endswith(BRIDGE)]
+    keys = {name: f"lateness_{name}_ms" for name in STATISTICS}
+    if not stated or not all(key in stated[-1] for key in keys.values()):
+        return None
+    return {name: float(stated[-1][key]) for name, key in keys.items()}
+
+
 def lateness_ms(record: RunRecord) -> FloatArray:
-    """Return the lateness of each command, ms (n,); see the module's description."""
+    """Return for each command its receipt against the grid of the stamps, ms (n,).
+
+    The offset between the two clocks is the least (receipt - stamp) within the same and the preceding second, so that
+    a simulation that falls behind for good is forgotten. Empty where commands are not stamped.
+    """
     commands = record.commands
     if commands is None or not commands.labelled or not len(commands):
         return np.zeros(0)
-    delay = commands.receive_ns - commands.t_ns
-    return (delay - delay.min()) * 1e-6
+    offset = commands.receive_ns - commands.t_ns
+    window = (commands.receive_ns - commands.receive_ns[0]) // LATENESS_WINDOW_NS
+    least = np.full(int(window.max()) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(least, window, offset)
+    least[1:] = np.minimum(least[1:], least[:-1].copy())
+    return (offset - least[window]) * 1e-6
 
 
 def missed_ticks(record: RunRecord) -> int | None:
-    """Return how many joint states no command answers; None where commands are not stamped."""
+    """Return how many joint states in the bag no command answers; None where commands are not stamped."""
     commands, states = record.commands, record.joint_states
     if commands is None or states is None or not commands.labelled or not len(commands):
         return None

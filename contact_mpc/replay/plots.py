@@ -45,9 +45,9 @@ def build_figures(context: Context) -> list[Figure]:
 def _tracks(evaluation: ObjectEvaluation) -> list[tuple[str, PoseTrack, str, str, float]]:
     reference = None if evaluation.reference is None else _held(evaluation.reference, evaluation.end_ns)
     found = [
+        ("estimated", evaluation.estimate, ESTIMATED, "solid", 1.0),
+        ("true (plant)", evaluation.truth, TRUE, "solid", 2.2),
         ("reference", reference, REFERENCE, "dash", 1.6),
-        ("true (plant)", evaluation.truth, TRUE, "solid", 2.4),
-        ("estimated", evaluation.estimate, ESTIMATED, "solid", 1.2),
     ]
     return [(name, track, colour, dash, width) for name, track, colour, dash, width in found if track is not None]
 
@@ -225,7 +225,11 @@ def plot_lateness(context: Context) -> Figure | None:
     late = lateness_ms(record)
     if record.metadata.get("clock") != "realtime" or not len(late):
         return None
-    figure = Figure("lateness", "Bridge lateness", "Receipt of each command after its state's stamp, beyond the least.")
+    figure = Figure(
+        "lateness",
+        "Bridge lateness",
+        "Receipt of each command at the recorder against the grid of the stamps (an upper bound).",
+    )
     figure.layout["xaxis"] = axis("lateness, ms")
     figure.layout["yaxis"] = axis("commands", type="log")
     counts, edges = np.histogram(late, bins=100)

@@ -224,6 +224,10 @@ class Messages:
         pairs = [self.types["diagnostic_msgs/msg/KeyValue"](key, value) for key, value in values.items()]
         return self.types["diagnostic_msgs/msg/DiagnosticStatus"](level, "test", message, "", pairs)
 
+    def status_array(self, stamp_ns: int, statuses: list[Any]) -> Any:
+        """DiagnosticArray."""
+        return self.types["diagnostic_msgs/msg/DiagnosticArray"](self._header(stamp_ns), statuses)
+
     def text(self, data: Any) -> Any:
         """String of JSON."""
         return self.types["std_msgs/msg/String"](json.dumps(data))

@@ -11,6 +11,7 @@ from contact_mpc.replay.poses import angles_about_deg, angles_deg, interpolate_q
 
 ROUND_OFF_DEG = 1e-5  # an angle from a quaternion product near the identity carries the square root of round-off
 ROUND_OFF_MM = 1e-9
+T0_NS = 1_000_000_000
 
 
 @pytest.fixture
@@ -114,6 +115,34 @@ def test_lateness_is_stated_in_realtime_only(metrics_of, synthetic_run, finger_s
     metrics = compute_metrics(record, finger_system, finger_task)
     assert metrics.bridge_lateness_ms["max"] == pytest.approx(0.8, rel=1e-6)  # 1/1000 of 0.8 s
     assert lateness_ms(record).min() == 0.0
+
+
+def test_lateness_forgets_a_simulation_that_fell_behind_for_good(synthetic_run, tmp_path):
+    run = synthetic_run(motion_s=9.0, wall_per_stamp=1.001, without=("object_pose", "plant/object_odom"))
+    late = lateness_ms(read_run(run.write(tmp_path / "run")))
+    assert late.max() == pytest.approx(2.0, rel=0.01)  # 1/1000 of the two seconds that are looked back
+
+
+def test_the_bridge_has_the_first_word_on_its_lateness(bag_writer, finger_system, finger_task):
+    writer, messages, path = bag_writer("stated")
+    stated = {"lateness_median_ms": "0.2", "lateness_p90_ms": "0.3", "lateness_p99_ms": "0.5", "lateness_max_ms": "7"}
+    status = messages.status(stated)
+    status.name = "/finger/command_bridge"
+    writer.add("run_metadata", 1, messages.text({"clock": "realtime"}))
+    writer.add("diagnostics", 2, messages.status_array(T0_NS, [status]))
+    writer.add("plant/object_odom", 3, messages.odometry(T0_NS, np.array([1.0, 0, 0, 0]), np.zeros(3)))
+    writer.close()
+    metrics = compute_metrics(read_run(path), finger_system, finger_task)
+    assert metrics.bridge_lateness_ms == {"median": 0.2, "p90": 0.3, "p99": 0.5, "max": 7.0}
+
+
+def test_a_fault_that_is_repeated_is_listed_once(bag_writer, finger_system, finger_task):
+    writer, messages, path = bag_writer("fault")
+    for k, text in enumerate(("ACTIVE", "FAULT STATE_LOST (201)", "FAULT STATE_LOST (201)", "HOLD NO_PLAN (101)")):
+        writer.add("command_bridge/safety", k, messages.status({}, message=text))
+    writer.add("plant/object_odom", 9, messages.odometry(T0_NS, np.array([1.0, 0, 0, 0]), np.zeros(3)))
+    writer.close()
+    assert compute_metrics(read_run(path), finger_system, finger_task).faults == ("FAULT STATE_LOST (201)",)
 
 
 def test_bag_without_truth_is_judged_by_the_estimate_and_says_so(metrics_of):
