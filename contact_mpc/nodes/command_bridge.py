@@ -34,7 +34,7 @@ from contact_mpc.nodes.parameters import NodeConfig
 from contact_mpc.nodes.qos import TOPICS, qos_profile
 from contact_mpc.nodes.realtime import Distribution, GridLateness, RealtimeConfig, apply_realtime, sleep_until
 
-SERVICE_PERIOD_NS = 20_000_000
+SERVICE_PERIOD_NS = 4_000_000  # one event of the executor each: services, timers and /clock together stay below that
 SAFETY_PERIOD_NS = 100_000_000
 ACKNOWLEDGE_TIMEOUT_S = 0.2
 WARN_PERIOD_S = 1.0
@@ -56,17 +56,17 @@ class CommandBridgeConfig(NodeConfig, BridgeConfig):
 class Timing:
     """How the bridge kept time since activation.
 
-    lateness: command sent, against the grid of the joint states' stamps (it contains the lateness of the sender);
-    latency: from the publication of a joint state until its command is sent, through DDS; processing: the bridge's
-    part of it.
+    arrival, lateness: joint state received, and its command sent, against the grid of the joint states' stamps (both
+    contain the lateness of the sender); latency: from the publication of a joint state until its command is sent,
+    through DDS; processing: the bridge's part of it.
     """
 
     def __init__(self, period_ns: int) -> None:
         self._period_ns = period_ns
-        self._grid = GridLateness()
+        self._grids = GridLateness(), GridLateness()
         self._before_ns: int | None = None
         self._start_ns = 0
-        self.lateness, self.latency, self.processing = Distribution(), Distribution(), Distribution()
+        self.arrival, self.lateness, self.latency, self.processing = (Distribution() for _ in range(4))
         self.missed_ticks = 0
 
     def add(self, t_ns: int, receipt_ns: int, sent_ns: int, latency_ns: int | None) -> None:
@@ -77,7 +77,8 @@ class Timing:
             self.missed_ticks += max((t_ns - self._before_ns) // self._period_ns - 1, 0)
         self._before_ns = t_ns
         self.processing.add(sent_ns - receipt_ns)
-        self.lateness.add(self._grid.measure(sent_ns, t_ns))
+        self.arrival.add(self._grids[0].measure(receipt_ns, t_ns))
+        self.lateness.add(self._grids[1].measure(sent_ns, t_ns))
         if latency_ns is not None:
             self.latency.add(latency_ns)
 
@@ -90,6 +91,7 @@ class Timing:
             "missed_ticks": self.missed_ticks,
         }
         for name, distribution, unit, unit_ns in (
+            ("arrival", self.arrival, "ms", 1e6),
             ("lateness", self.lateness, "ms", 1e6),
             ("latency", self.latency, "us", 1e3),
             ("processing", self.processing, "us", 1e3),

@@ -7,12 +7,14 @@ import ctypes
 import os
 import time
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 MCL_CURRENT, MCL_FUTURE = 1, 2
 NS_PER_S = 1_000_000_000
+STATISTICS = ("median", "p90", "p99", "p999", "max")
 
 
 class RealtimeConfig(BaseModel):
@@ -78,42 +80,40 @@ def sleep_until(deadline_ns: int) -> None:
 class Distribution:
     """Counts of non-negative durations in bins, for percentiles without keeping every value.
 
-    Parameters
-    ----------
-    bin_ns : int
-        Width of a bin and resolution of the percentiles, ns; the last of 10,000 bins takes everything above.
+    Bins are `FINE_NS` wide for the first 50 ms, then `COARSE_NS` for 10 s; the last one takes everything above.
     """
 
-    BINS = 10_000
+    FINE_NS, COARSE_NS, BINS = 5_000, 1_000_000, 10_000
 
-    def __init__(self, bin_ns: int = 5_000) -> None:
-        self._bin_ns = bin_ns
-        self._counts = array("q", bytes(8 * self.BINS))
+    def __init__(self) -> None:
+        self._fine = array("q", bytes(8 * self.BINS))
+        self._coarse = array("q", bytes(8 * self.BINS))
         self.count = 0
         self.max_ns = 0
 
     def add(self, value_ns: int) -> None:
         """Count one duration; a negative one counts as zero."""
-        self._counts[min(max(value_ns, 0) // self._bin_ns, self.BINS - 1)] += 1
+        fine = max(value_ns, 0) // self.FINE_NS
+        if fine < self.BINS:
+            self._fine[fine] += 1
+        else:
+            self._coarse[min(value_ns // self.COARSE_NS, self.BINS - 1)] += 1
         self.count += 1
         self.max_ns = max(self.max_ns, value_ns)
 
-    def percentile_ns(self, percent: float) -> float:
-        """Return the upper edge of the bin that the percentile falls in, at most the maximum; NaN without values."""
+    def percentiles_ns(self, percents: Sequence[float]) -> list[float]:
+        """Return the upper edges of the bins that the percentiles fall in, at most the maximum; NaN without values."""
         if self.count == 0:
-            return float("nan")
-        wanted, seen = percent / 100.0 * self.count, 0
-        for index, number in enumerate(self._counts):
-            seen += number
-            if seen >= wanted and number:
-                edge = (index + 1) * self._bin_ns if index < self.BINS - 1 else self.max_ns
-                return float(min(edge, self.max_ns))
-        return float(self.max_ns)
+            return [float("nan")] * len(percents)
+        seen = np.cumsum(np.frombuffer(self._fine + self._coarse, dtype=np.int64))
+        bins = np.searchsorted(seen, np.array(percents) / 100.0 * self.count)
+        edges = np.where(bins < self.BINS, (bins + 1) * self.FINE_NS, (bins - self.BINS + 1) * self.COARSE_NS)
+        return [float(min(edge, self.max_ns)) for edge in edges]
 
     def summary(self, unit_ns: float) -> dict[str, float]:
         """Return {median, p90, p99, p999, max} in a unit of so many ns."""
-        percents = {"median": 50.0, "p90": 90.0, "p99": 99.0, "p999": 99.9, "max": 100.0}
-        return {name: self.percentile_ns(percent) / unit_ns for name, percent in percents.items()}
+        values = [*self.percentiles_ns((50.0, 90.0, 99.0, 99.9)), float(self.max_ns) if self.count else float("nan")]
+        return {name: value / unit_ns for name, value in zip(STATISTICS, values, strict=True)}
 
 
 class GridLateness:
