@@ -67,7 +67,7 @@ class JointOrder:
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
-        self._message_names: list[str] = []
+        self._message_names: list[str] | None = None
         self._columns: NDArray[np.int64] | None = None
 
     def columns(self, message_names: Sequence[str]) -> NDArray[np.int64] | None:

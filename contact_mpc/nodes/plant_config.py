@@ -68,7 +68,7 @@ class PlantConfig(NodeConfig):
         default=100, ge=1, le=1000, description="rate of /clock, a divisor of 1000", json_schema_extra={"unit": "Hz"}
     )
     truth_rate_hz: int = Field(
-        default=1000,
+        default=200,
         ge=1,
         le=1000,
         description="rate of plant/object_odom, divides 1000",

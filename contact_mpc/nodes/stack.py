@@ -71,6 +71,8 @@ class Stack:
     ----------
     node : Node
         A node of this process in the stack's domain and namespace, for monitoring.
+    lifecycle : LifecycleClient
+        Requests transitions and spins `node`.
     processes : dict
         Process of each node.
     """
@@ -91,7 +93,7 @@ class Stack:
         self.node = Node("run_monitor", namespace=spec.namespace, context=self._context)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
-        self._lifecycle = LifecycleClient(self.node, self._executor, self.check)
+        self.lifecycle = LifecycleClient(self.node, self._executor, self.check)
         atexit.register(self.stop)
 
     def __enter__(self) -> "Stack":
@@ -120,12 +122,12 @@ class Stack:
 
     def configure(self) -> None:
         """Configure all nodes; raises StackError with the node's own words if one refuses."""
-        self._lifecycle.connect(self.spec.nodes, START_TIMEOUT_S)
-        self._explain(self._lifecycle.request(self.spec.nodes, "configure", CONFIGURE_TIMEOUT_S), "configure")
+        self.lifecycle.connect(self.spec.nodes, START_TIMEOUT_S)
+        self._explain(self.lifecycle.request(self.spec.nodes, "configure", CONFIGURE_TIMEOUT_S), "configure")
 
     def activate(self, name: str) -> None:
         """Activate one node."""
-        self._explain(self._lifecycle.request([name], "activate", ACTIVATE_TIMEOUT_S), "activate")
+        self._explain(self.lifecycle.request([name], "activate", ACTIVATE_TIMEOUT_S), "activate")
 
     def check(self) -> None:
         """Raise StackError naming a node whose process ended."""
@@ -134,7 +136,7 @@ class Stack:
 
     def spin(self, duration_s: float) -> None:
         """Handle messages for monitoring for at most `duration_s`; raises StackError if a node died."""
-        self._lifecycle.spin(duration_s)
+        self.lifecycle.spin(duration_s)
 
     def stop(self) -> None:
         """End everything: first the plant, then the recorder once it has taken what is under way, then the rest."""

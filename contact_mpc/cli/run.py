@@ -1,0 +1,191 @@
+"""``contact-mpc run TASK``: the whole stack as processes over DDS, with an embedded plant, to the end of the task."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
+
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
+from contact_mpc.errors import ConfigError, PlanError
+from contact_mpc.model.plan import save_plan
+from contact_mpc.model.task import TaskConfig, load_task
+
+if TYPE_CHECKING:
+    from contact_mpc.nodes.run_session import RunProgress
+    from contact_mpc.replay.metrics import RunMetrics
+
+PLANTS, CLOCKS, INTERFACES = ("drake", "mujoco"), ("lockstep", "realtime"), ("effort", "position")
+
+
+def run(
+    task: Annotated[str, typer.Argument(help="Name of a task in config/tasks, or the path of a task file.")],
+    plant: Annotated[str, typer.Option(help="Physics engine: drake or mujoco.")] = "drake",
+    clock: Annotated[str, typer.Option(help="lockstep (deterministic) or realtime (wall clock).")] = "lockstep",
+    interface: Annotated[
+        str | None, typer.Option(help="effort or position commands; by default as the parameter file says.")
+    ] = None,
+    record: Annotated[Path, typer.Option(help="Folder in which the run gets a folder of its own.")] = Path("out/runs"),
+    report: Annotated[Path | None, typer.Option(help="Folder for the HTML report; by default beside the bag.")] = None,
+    plan: Annotated[Path | None, typer.Option(help="Plan file; by default the plan is made first.")] = None,
+    params: Annotated[
+        Path | None, typer.Option(help="Parameter file of the nodes; by default config/nodes/TASK.yaml.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="node.key=value on top of the parameter file; may be repeated.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the sensor noise.")] = 0,
+    duration_s: Annotated[
+        float | None, typer.Option(min=0.1, max=600.0, help="Time of the motion instead of the task's, s.")
+    ] = None,
+    hold_s: Annotated[
+        float | None, typer.Option(min=0.0, max=600.0, help="Time to hold at the goal instead of the task's, s.")
+    ] = None,
+    domain: Annotated[int | None, typer.Option(help="ROS domain; by default one that is free.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Run a task in closed loop and judge it; the exit code is 0 only if the task's goal was met."""
+    from contact_mpc.nodes.run_parameters import RunOptions
+
+    _check_choices(plant=(plant, PLANTS), clock=(clock, CLOCKS), interface=(interface, (None, *INTERFACES)))
+    config = _load(task, duration_s, hold_s)
+    options = RunOptions(plant, clock, seed, params or config.name, interface, tuple(settings or ()))
+    folder = make_run_folder(record, config.name)
+    with _terminable():
+        execute(config, options, folder, plan, domain)
+    metrics, page = judge(folder, config, report)
+    result = {
+        "task": config.name,
+        "plant": plant,
+        "clock": clock,
+        "seed": seed,
+        **metrics.to_dict(),
+        "bag": folder / "bag",
+        "report": page,
+    }
+    emit(result, as_json, _table(config, metrics, result))
+    raise typer.Exit(0 if metrics.goal_met else EXIT_GOAL_MISSED)
+
+
+def execute(config: TaskConfig, options: Any, folder: Path, plan_file: Path | None, domain: int | None) -> None:
+    """Start the stack, make the plan meanwhile, and follow the run to its end with a progress bar."""
+    from contact_mpc.nodes.run_parameters import build_parameters
+    from contact_mpc.nodes.run_session import RunSession
+
+    plan_path = (plan_file or folder / "plan.npz").resolve()
+    parameters = build_parameters(config, options, folder.resolve(), plan_path)
+    with (
+        _progress(config.name, parameters["plant"]["run_for_s"]) as show,
+        RunSession(config, parameters, folder.resolve(), domain) as session,
+    ):
+        session.start()
+        if plan_file is None:
+            make_plan(config, plan_path)
+        session.run(show)
+
+
+def make_plan(config: TaskConfig, path: Path) -> None:
+    """Optimise the reference trajectory of a task and write its plan file."""
+    from contact_mpc.planning.trajectory_optimisation import TrajoptConfig, optimise_trajectory
+
+    result = optimise_trajectory(config, TrajoptConfig())
+    if not result.is_feasible:
+        raise PlanError(f"{config.path}: the model finds no way to move from the start; see `contact-mpc plan`")
+    save_plan(path, result.plan)
+
+
+def judge(folder: Path, config: TaskConfig, report: Path | None) -> tuple["RunMetrics", Path]:
+    """Read the bag back, compute the figures and write the report."""
+    from contact_mpc.replay.bag import read_run
+    from contact_mpc.replay.metrics import compute_metrics
+    from contact_mpc.replay.report import write_report
+
+    record = read_run(folder / "bag")
+    metrics = compute_metrics(record, config.system, config)
+    return metrics, write_report(record, metrics, config.system, config, report or folder)
+
+
+def make_run_folder(parent: Path, name: str) -> Path:
+    """Make a folder `name-YYYYmmdd-HHMMSS` for bag, logs and parameters; raises ConfigError if that is impossible."""
+    folder = parent.expanduser() / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    for suffix in ("", *(f"-{i}" for i in range(2, 100))):
+        try:
+            candidate = folder.with_name(folder.name + suffix)
+            candidate.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise ConfigError(f"--record {parent}: {error.strerror}; choose a folder that you may write to") from error
+        return candidate
+    raise ConfigError(f"--record {parent}: too many runs in one second; choose another folder")
+
+
+def _load(task: str, duration_s: float | None, hold_s: float | None) -> TaskConfig:
+    config = load_task(task)
+    if duration_s is not None:
+        config = replace(config, duration_s=duration_s)
+    return config if hold_s is None else replace(config, hold_s=hold_s)
+
+
+def _check_choices(**choices: tuple[str | None, tuple[str | None, ...]]) -> None:
+    for name, (value, allowed) in choices.items():
+        if value not in allowed:
+            words = ", ".join(word for word in allowed if word is not None)
+            raise ConfigError(f"--{name} {value} is unknown; allowed: {words}")
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Treat SIGTERM as Ctrl-C, so that it too ends the nodes and closes the bag."""
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _progress(title: str, total_s: float) -> Iterator[Callable[["RunProgress"], None]]:
+    """Show a bar over simulated time on stderr, with real-time factor and object error."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.1f} / {task.total:.1f} s"),
+        TextColumn("{task.fields[figures]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        row = bar.add_task(f"{title}: starting", total=total_s, figures="")
+
+        def show(progress: "RunProgress") -> None:
+            figures = (
+                f"{progress.real_time_factor:.2f} x real time, object at {progress.angle_error_deg:.1f} deg, "
+                f"{progress.position_error_mm:.1f} mm from the goal"
+            )
+            completed = min(progress.simulated_s, total_s)
+            bar.update(row, description=title, completed=completed, figures=figures)
+
+        yield show
+
+
+def _table(config: TaskConfig, metrics: "RunMetrics", result: dict[str, Any]) -> Table:
+    from contact_mpc.replay.result_table import result_rows
+
+    verdict = "[green]goal met[/]" if metrics.goal_met else "[red]goal not met[/]: " + "; ".join(metrics.reasons)
+    table = Table("", "value", "limit", title=f"{config.name}: {verdict}", title_justify="left", title_style="bold")
+    for row in result_rows(metrics, config):
+        colour = {None: "", True: "green", False: "red"}[row.passed]
+        table.add_row(row.name, f"[{colour}]{row.value}[/]" if colour else row.value, row.limit)
+    table.caption = f"bag {result['bag']}\nreport {result['report']}"
+    table.caption_justify = "left"
+    return table
