@@ -137,11 +137,13 @@ class ClosedLoop:
         state = state_over_wire(self._system, estimate, self._q_guess)
         self._q_guess = state.q
         if state.status in STALE:
-            self.log.add_plan(state.t_ns, 0.0, 0, state.status)
-            return CommandPlan.hold(state.t_ns, self._system.n_a)
+            plan = CommandPlan.hold(state.t_ns, self._system.n_a)
+            self.log.add_plan(plan, state.status)
+            return plan
         output = self._tracker.step(state)
-        self.log.add_plan(state.t_ns, output.solve_ms, output.iterations, output.status)
-        return plan_over_wire(output.plan)
+        plan = plan_over_wire(output.plan)
+        self.log.add_plan(plan, output.status, output.solve_ms, output.iterations)
+        return plan
 
 
 def run_closed_loop(

@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
-
-from pydantic import BaseModel
+from typing import Any
 
 from contact_mpc.control.bridge_config import BridgeConfig
 from contact_mpc.control.tracker_config import TrackerConfig
@@ -15,9 +13,9 @@ from contact_mpc.model.resources import resource
 from contact_mpc.model.system_config import validate
 from contact_mpc.sim.sensors import SensorConfig
 
-T = TypeVar("T", bound=BaseModel)
 START_DELAY_S = 0.3
 ESTIMATE_RATE_HZ = 200
+NODE_ONLY = ("system", "clock", "recorded", "use_sim_time", "realtime")
 
 
 @dataclass(frozen=True)
@@ -72,21 +70,19 @@ def load_loop_config(path: str | Path, engine: str | None = None) -> LoopConfig:
         No such file, or a key that is unknown, missing or out of range; names file, node and key.
     """
     file = resource("nodes", path)
-    parameters = {
-        name: load_node_parameters(file, name)
-        for name in ("mpc_tracker", "state_estimator", "command_bridge", "plant", "trajectory_server")
-    }
-    bridge = {key: value for key, value in parameters["command_bridge"].items() if key in BridgeConfig.model_fields}
+    names = ("mpc_tracker", "state_estimator", "command_bridge", "plant", "trajectory_server")
+    nodes = {name: load_node_parameters(file, name) for name in names}
     return LoopConfig(
-        tracker=_read(TrackerConfig, parameters, "mpc_tracker", "tracker", file),
-        estimator=_read(EstimatorConfig, parameters, "state_estimator", "estimator", file),
-        bridge=validate(BridgeConfig, bridge, f"{file}: command_bridge"),
-        sensors=_read(SensorConfig, parameters, "plant", "sensors", file),
-        engine=engine or parameters["plant"].get("engine", "drake"),
-        estimate_rate_hz=parameters["state_estimator"].get("rate_hz", ESTIMATE_RATE_HZ),
-        start_delay_s=parameters["trajectory_server"].get("start_delay_s", START_DELAY_S),
+        tracker=validate(TrackerConfig, _own(nodes["mpc_tracker"]), f"{file}: mpc_tracker"),
+        estimator=validate(EstimatorConfig, nodes["state_estimator"].get("estimator", {}), f"{file}: estimator"),
+        bridge=validate(BridgeConfig, _own(nodes["command_bridge"]), f"{file}: command_bridge"),
+        sensors=validate(SensorConfig, nodes["plant"].get("sensors", {}), f"{file}: plant.sensors"),
+        engine=engine or nodes["plant"].get("engine", "drake"),
+        estimate_rate_hz=nodes["state_estimator"].get("rate_hz", ESTIMATE_RATE_HZ),
+        start_delay_s=nodes["trajectory_server"].get("start_delay_s", START_DELAY_S),
     )
 
 
-def _read(config_class: type[T], parameters: dict[str, dict[str, Any]], node: str, branch: str, file: Path) -> T:
-    return validate(config_class, parameters[node].get(branch, {}), f"{file}: {node}.{branch}")
+def _own(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a node that belong to its core."""
+    return {key: value for key, value in parameters.items() if key not in NODE_ONLY}

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from contact_mpc.control.bridge_status import BridgeCommand, BridgeMode
 from contact_mpc.model.plan import Plan
 from contact_mpc.model.rotations import rotation_log
-from contact_mpc.model.state import EstimatedState
+from contact_mpc.model.state import CommandPlan, EstimatedState
 from contact_mpc.model.system import System
 from contact_mpc.model.task import TaskConfig
 from contact_mpc.sim.plant import PlantState
@@ -42,6 +42,8 @@ class ClosedLoopResult:
         Of each solve: stamp, wall time, iterations.
     plan_status : tuple of str
         Of each solve.
+    plans : tuple of CommandPlan
+        What the bridge was given.
     holds : tuple of (int, str)
         Stamps and descriptions of the bridge's changes of mode after it first became ACTIVE.
     angle_error_deg, position_error_mm : float
@@ -66,6 +68,7 @@ class ClosedLoopResult:
     solve_ms: FloatArray
     iterations: IntArray
     plan_status: tuple[str, ...]
+    plans: tuple[CommandPlan, ...]
     holds: tuple[tuple[int, str], ...]
     angle_error_deg: float
     position_error_mm: float
@@ -97,7 +100,7 @@ class LoopLog:
     dropped: bool = False
     _steps: list[tuple[PlantState, FloatArray, FloatArray, float, float]] = field(default_factory=list)
     _estimates: list[tuple[int, FloatArray]] = field(default_factory=list)
-    _plans: list[tuple[int, float, int, str]] = field(default_factory=list)
+    _plans: list[tuple[CommandPlan, float, int, str]] = field(default_factory=list)
     _holds: list[tuple[int, str]] = field(default_factory=list)
     _safety: object = None
     _was_active: bool = False
@@ -128,9 +131,9 @@ class LoopLog:
         """Take an estimate that the tracker was told."""
         self._estimates.append((state.t_ns, state.q))
 
-    def add_plan(self, stamp_ns: int, solve_ms: float, iterations: int, status: str) -> None:
-        """Take what a solve reports."""
-        self._plans.append((stamp_ns, solve_ms, iterations, status))
+    def add_plan(self, plan: CommandPlan, status: str, solve_ms: float = 0.0, iterations: int = 0) -> None:
+        """Take a plan as the bridge receives it, and what the solve reports."""
+        self._plans.append((plan, solve_ms, iterations, status))
 
     def result(self) -> ClosedLoopResult:
         """Judge the run as it is now."""
@@ -147,10 +150,11 @@ class LoopLog:
             distance_mm=distance,
             estimate_t_ns=np.array([t_ns for t_ns, _ in self._estimates], dtype=np.int64),
             estimate_q=np.array([q for _, q in self._estimates]),
-            plan_t_ns=np.array([plan[0] for plan in self._plans], dtype=np.int64),
-            solve_ms=np.array([plan[1] for plan in self._plans]),
-            iterations=np.array([plan[2] for plan in self._plans], dtype=np.int64),
-            plan_status=tuple(plan[3] for plan in self._plans),
+            plan_t_ns=np.array([item[0].stamp_ns for item in self._plans], dtype=np.int64),
+            solve_ms=np.array([item[1] for item in self._plans]),
+            iterations=np.array([item[2] for item in self._plans], dtype=np.int64),
+            plan_status=tuple(item[3] for item in self._plans),
+            plans=tuple(item[0] for item in self._plans),
             holds=tuple(self._holds),
             angle_error_deg=float(angle[-1]),
             position_error_mm=float(distance[-1]),

@@ -112,6 +112,21 @@ class MujocoPlant:
             v[i_v : i_v + 3] = quaternion_to_matrix(q[i_q : i_q + 4]) @ v[i_v : i_v + 3]
         return PlantState(self.time_ns, q, v, *self._torques, self._read_contacts())
 
+    def actuated_copy(self) -> tuple[mujoco.MjModel, mujoco.MjData]:
+        """Return model and data in this state, with a position actuator (Kp, Kd) per joint as inputs."""
+        parts = build_parts(self._system, self._perturbation)
+        spec = _build_spec(self._system, parts)
+        _add_contact_pairs(spec, self._system, self._perturbation.pair_friction(self._system))
+        slots = actuated_slots(self._system, parts)
+        for slot, kp, kd in zip(slots, self._system.kp, self._system.kd, strict=True):
+            joint = f"{slot.owner}/{slot.joint}"
+            actuator = spec.add_actuator(name=joint, target=joint, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+            actuator.set_to_position(kp=kp, kv=kd)
+        model = spec.compile()
+        data = mujoco.MjData(model)
+        data.qpos[:], data.qvel[:] = self._data.qpos, self._data.qvel
+        return model, data
+
     def _read_contacts(self) -> FloatArray:
         """Contacts (k, 7) that the last step solved; MuJoCo's forces act on the second geometry."""
         if self._steps == 0:

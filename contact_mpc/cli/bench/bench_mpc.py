@@ -1,0 +1,100 @@
+"""``contact-mpc bench mpc``: one MPC iteration for the ball in the hand, beside MuJoCo's mjd_transitionFD.
+
+An iteration is one compiled call: roll-out over T steps with the derivatives A and B, assembly and solution of the box
+program. The peer is one finite-difference linearisation (A and B) of the same hand, ball and contacts, in the same
+contact state, with one position actuator per joint. Both run on one thread in turns, so that whatever else the machine
+does slows both; the ratio is peer time over ours.
+"""
+
+import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
+
+import gc
+import time
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from contact_mpc.cli.bench.mpc_workload import make_iteration, make_transition_fd, settle
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
+from contact_mpc.model.task import TaskConfig, load_task
+from contact_mpc.sim.evaluation import statistics_of
+
+HORIZONS = (1, 10, 20)
+PEER = "mjd_transitionFD"
+WARM_UP = 20
+LARGEST_COST_T10 = 2.0  # in calls of the peer
+
+
+def bench_mpc(
+    samples: Annotated[int, typer.Option(min=300, max=100_000, help="Samples of each.")] = 400,
+    task: Annotated[str, typer.Option(help="Task whose start is the contact state.")] = "allegro_ball",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the states that the samples go through.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Measure one MPC iteration at horizons 1, 10 and 20, beside MuJoCo's mjd_transitionFD."""
+    times_ms = measure(build_calls(load_task(task), seed), samples)
+    result = make_result(task, seed, samples, times_ms)
+    emit(result, as_json, make_table(result))
+    raise typer.Exit(0 if result["goal_met"] else EXIT_GOAL_MISSED)
+
+
+def build_calls(task: TaskConfig, seed: int) -> dict[str, Callable[[int], None]]:
+    """Return what is measured by name: the horizons as text, then the peer; all in the same contact state."""
+    plant = settle(task)
+    q = plant.state().q
+    calls = {str(horizon): make_iteration(task, q, horizon, seed) for horizon in HORIZONS}
+    return {**calls, PEER: make_transition_fd(plant, task.start_u)}
+
+
+def measure(calls: dict[str, Callable[[int], None]], samples: int) -> dict[str, list[float]]:
+    """Return the wall times, ms, of each call, taken in turns after a warm-up; the order rotates from turn to turn."""
+    times_ms: dict[str, list[float]] = {name: [] for name in calls}
+    names = list(calls)
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            for sample in bar.track(range(-WARM_UP, samples), description="bench mpc"):
+                for k in range(len(names)):
+                    name = names[(sample + k) % len(names)]
+                    started = time.perf_counter_ns()
+                    calls[name](sample)
+                    elapsed_ms = 1e-6 * (time.perf_counter_ns() - started)
+                    if sample >= 0:
+                        times_ms[name].append(elapsed_ms)
+    finally:
+        gc.enable()
+        gc.unfreeze()
+    return times_ms
+
+
+def make_result(task: str, seed: int, samples: int, times_ms: dict[str, list[float]]) -> dict[str, Any]:
+    """Return the figures with the keys of ``--json``; ratios are of medians, peer over ours."""
+    iterations = {name: statistics_of(values) for name, values in times_ms.items() if name != PEER}
+    peer, ours = statistics_of(times_ms[PEER]), iterations["10"]
+    assert peer is not None and ours is not None
+    ratio = peer["median"] / ours["median"]
+    return {
+        "task": task,
+        "seed": seed,
+        "samples": samples,
+        "mpc_iteration_ms": iterations,
+        "mjd_transition_fd_ms": peer,
+        "ratio_mjd_transition_fd_t10": ratio,
+        "goal_met": ratio >= 1.0 / LARGEST_COST_T10,
+    }
+
+
+def make_table(result: dict[str, Any]) -> Table:
+    """Return what people see."""
+    table = Table("", "median ms", "p99 ms", title=f"one MPC iteration, {result['task']}", title_justify="left")
+    rows = {f"T = {name}": figures for name, figures in result["mpc_iteration_ms"].items()}
+    for name, figures in {**rows, f"MuJoCo {PEER}": result["mjd_transition_fd_ms"]}.items():
+        table.add_row(name, f"{figures['median']:.3f}", f"{figures['p99']:.3f}")
+    table.caption = f"T = 10 costs {1.0 / result['ratio_mjd_transition_fd_t10']:.2f} calls of {PEER}; goal: at most 2"
+    return table

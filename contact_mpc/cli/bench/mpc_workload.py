@@ -1,0 +1,76 @@
+"""What `bench mpc` measures: MPC iterations and MuJoCo linearisations, both in the contact state of a task's start."""
+
+from collections.abc import Callable
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_mpc.control.mpc import Mpc
+from contact_mpc.control.tracker_config import TrackerConfig
+from contact_mpc.errors import StackError
+from contact_mpc.model.task import TaskConfig
+from contact_mpc.sim.mujoco_plant import MujocoPlant
+from contact_mpc.sim.perturbation import PlantPerturbation
+
+FloatArray = NDArray[np.float64]
+SETTLE_STEPS = 300
+STATES = 32  # the samples go through these in turn, so that a warm start is one from another state, as in the loop
+OBJECT_STEP = (1e-3, 1e-4)  # rad, m: how the object differs from state to state, as estimates do
+JOINT_STEP_RAD = 1e-3
+FD_STEP = 1e-6
+
+
+def settle(task: TaskConfig) -> MujocoPlant:
+    """Return the plant after 0.3 s of holding the start commands by joint impedance: in contact, at rest."""
+    plant = MujocoPlant(task.system, "position", PlantPerturbation(), gravity_compensation=True)
+    plant.reset(task.start_q)
+    for _ in range(SETTLE_STEPS):
+        plant.step(task.start_u)
+    if not len(plant.state().contacts):
+        raise StackError(f"{task.path}: no contact after {SETTLE_STEPS} ms of holding; the benchmark needs one")
+    return plant
+
+
+def make_iteration(task: TaskConfig, q: FloatArray, horizon_steps: int, seed: int) -> Callable[[int], None]:
+    """Return a function that does one MPC iteration from one of `STATES` states near q (n_q,)."""
+    system = task.system
+    mpc = Mpc(system, TrackerConfig(horizon_steps=horizon_steps, iterations=1))
+    fractions = np.minimum(np.arange(horizon_steps + 1) * mpc.config.h_s / task.duration_s, 1.0)
+    q_ref = np.array([_with_object(task, fraction) for fraction in fractions])
+    u_ref = np.tile(task.start_u, (horizon_steps, 1))
+    states = _states_near(task, q, seed)
+
+    def iterate(sample: int) -> None:
+        mpc.u[:] = u_ref
+        if not mpc.solve(states[sample % STATES], q_ref, u_ref, task.start_u):
+            raise StackError(f"MPC iteration with horizon {horizon_steps} failed in the contact state of {task.path}")
+
+    return iterate
+
+
+def make_transition_fd(plant: MujocoPlant, u: FloatArray) -> Callable[[int], None]:
+    """Return a function that does one mjd_transitionFD of the plant with position actuators, in its present state."""
+    model, data = plant.actuated_copy()
+    data.ctrl[:] = u
+    mujoco.mj_forward(model, data)
+    size = 2 * model.nv + model.na
+    A, B = np.zeros((size, size)), np.zeros((size, model.nu))
+
+    def linearise(_sample: int) -> None:
+        mujoco.mjd_transitionFD(model, data, FD_STEP, False, A, B, None, None)
+
+    return linearise
+
+
+def _with_object(task: TaskConfig, fraction: float) -> FloatArray:
+    q = task.start_q.copy()
+    q[: task.system.n_q_u] = task.system.q_from_object_pose(*task.goal_pose(fraction), q)
+    return q
+
+
+def _states_near(task: TaskConfig, q: FloatArray, seed: int) -> FloatArray:
+    system, rng = task.system, np.random.default_rng(seed)
+    scale = np.full(system.n_v, JOINT_STEP_RAD)
+    scale[: system.n_v_u] = np.repeat(OBJECT_STEP, 3)[: system.n_v_u]
+    return np.array([system.integrate(q, scale * rng.standard_normal(system.n_v)) for _ in range(STATES)])

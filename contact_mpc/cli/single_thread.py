@@ -1,0 +1,12 @@
+"""Importing this module before numpy keeps linear algebra on one thread in this process and those that it starts.
+
+The matrices of the package are small, so more threads only cost time; and the order of summation, hence the last bit of
+a result, would depend on their number. The nodes are started with the same variables.
+"""
+
+import os
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+for _variable in THREAD_VARIABLES:
+    os.environ[_variable] = "1"
