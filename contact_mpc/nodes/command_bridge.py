@@ -141,7 +141,7 @@ class CommandBridgeNode(ContactNode):
         self.wait_for_subscribers(self._commands, 1)
         self.wait_for_subscribers(self._desired, 0)
         self.wait_for_subscribers(self._applied, 0)
-        for refusal in apply_realtime(self.config.realtime):
+        for refusal in [] if self._is_lockstep else apply_realtime(self.config.realtime):
             self.get_logger().warning(refusal)
         self._reader.drain()
         self._waiting = None

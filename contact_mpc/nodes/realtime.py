@@ -18,37 +18,56 @@ STATISTICS = ("median", "p90", "p99", "p999", "max")
 
 
 class RealtimeConfig(BaseModel):
-    """Scheduling of the process; 0 and -1 leave things as they are."""
+    """Scheduling of the process in realtime; priority 0 and core -1 leave things as they are."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     priority: int = Field(
-        default=0, ge=0, le=98, description="SCHED_FIFO priority, 0: none; needs CAP_SYS_NICE or an rtprio limit"
+        default=20,
+        ge=0,
+        le=98,
+        description="SCHED_FIFO priority, 0: none; without CAP_SYS_NICE or an rtprio limit refused, with a warning",
     )
     cpu: int = Field(default=-1, ge=-1, le=4095, description="core to run on, -1: any")
     lock_memory: bool = Field(default=False, description="keep all pages in memory; needs a memlock limit")
 
 
 def apply_realtime(config: RealtimeConfig) -> list[str]:
-    """Ask the system for what the config says, for the calling thread; returns the refusals, each with its remedy."""
+    """Ask the system for what the config says; returns the refusals, each with its remedy.
+
+    Scheduling applies to every thread of the process: those of the middleware that receive and send are on the way
+    from a message to its answer too.
+    """
     refusals = []
+    threads = [int(name) for name in os.listdir("/proc/self/task")]
     if config.cpu >= 0:
-        try:
-            os.sched_setaffinity(0, {config.cpu})
-        except OSError as error:
+        reason = _for_all(threads, lambda thread: os.sched_setaffinity(thread, {config.cpu}))
+        if reason:
             cores = sorted(os.sched_getaffinity(0))
-            refusals.append(f"realtime.cpu {config.cpu}: {error.strerror}; cores that may be used: {cores}")
+            refusals.append(f"realtime.cpu {config.cpu}: {reason}; cores that may be used: {cores}")
     if config.lock_memory and ctypes.CDLL(None, use_errno=True).mlockall(MCL_CURRENT | MCL_FUTURE) != 0:
         reason = os.strerror(ctypes.get_errno())
         refusals.append(f"realtime.lock_memory: {reason}; raise the memlock limit (ulimit -l) or set it to false")
     if config.priority > 0:
-        try:
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(config.priority))
-        except OSError as error:
+        parameter = os.sched_param(config.priority)
+        reason = _for_all(threads, lambda thread: os.sched_setscheduler(thread, os.SCHED_FIFO, parameter))
+        if reason:
             refusals.append(
-                f"realtime.priority {config.priority}: {error.strerror}; allow rtprio in /etc/security/limits.conf or 0"
+                f"realtime.priority {config.priority}: {reason}; allow rtprio in /etc/security/limits.conf, or set 0"
             )
     return refusals
+
+
+def _for_all(threads: Sequence[int], request: Callable[[int], None]) -> str:
+    """Make a request for each thread; returns the reason of the first refusal, or an empty text."""
+    for thread in threads:
+        try:
+            request(thread)
+        except ProcessLookupError:
+            continue  # it ended meanwhile
+        except OSError as error:
+            return str(error.strerror)
+    return ""
 
 
 def run_on_deadlines(period_ns: int, work: Callable[[int], bool]) -> None:

@@ -24,7 +24,7 @@ KEYS = ["median", "p90", "p99", "p999", "max"]
 @pytest.fixture(scope="module")
 def parameters(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("plan")
-    task = load_task("planar_hand_ball")
+    task = load_task("allegro_ball")
     rows, system = 11, task.system
     q, u = np.tile(task.start_q, (rows, 1)), np.tile(task.start_u, (rows, 1))
     contacts = np.zeros((rows, len(system.pairs), 3))
@@ -38,7 +38,7 @@ def parameters(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, 
 
 def test_the_whole_stack_in_realtime_gives_all_figures(parameters: dict[str, dict[str, Any]], tmp_path: Path) -> None:
     times: list[float] = []
-    figures = measure_stack(load_task("planar_hand_ball"), parameters, tmp_path, DURATION_S, times.append)
+    figures = measure_stack(load_task("allegro_ball"), parameters, tmp_path, DURATION_S, times.append)
     assert times == sorted(times)
     assert figures["commands"] > 100
     assert figures["missed_ticks"] >= 0
