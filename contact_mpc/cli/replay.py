@@ -1,5 +1,6 @@
 """``contact-mpc replay BAG``: recompute estimates and MPC commands of a recorded run without ROS, and compare."""
 
+import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 

@@ -168,7 +168,7 @@ def _camera(points: FloatArray, object_m: FloatArray, radius: float) -> dict[str
     cloud = points.reshape(-1, 3)
     low, high = cloud.min(axis=0) - radius, cloud.max(axis=0) + radius
     extent = cloud.max(axis=0) - cloud.min(axis=0)
-    distance = 1.35 * float(np.linalg.norm(high - low))
+    distance = 1.2 * float(np.linalg.norm(high - low))
     thin = int(np.argmin(extent))
     if thin < 2 and extent[thin] < 0.02 * extent.max():
         azimuth, elevation = (0.25, np.pi / 2 - 0.25)[thin], 0.2

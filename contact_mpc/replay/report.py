@@ -137,6 +137,8 @@ def _plot(figure: Figure) -> str:
 def _provenance(record: RunRecord, system: System) -> str:
     metadata = dict(record.metadata)
     parameters = metadata.pop("parameters", None)
+    if metadata.get("provenance") == system.provenance():
+        del metadata["provenance"]  # said by the next line
     known = {**system.provenance(), **metadata, "bag": str(record.path), "system_file": str(system.path)}
     rows = "".join(f"<tr><td>{html.escape(key)}</td><td>{_value(value)}</td></tr>" for key, value in known.items())
     topics = "".join(
