@@ -140,6 +140,7 @@ def measure_stack(
         "cpu_percent": {name: round(value, 1) for name, value in cpu.items()},
         "bare_thread_lateness_ms": bare.lateness.summary(1e6),
         "real_time_factor": listener.slope("plant", "t_s"),
+        "tracker": listener.messages.get("mpc_tracker", "no diagnostics"),
         "tracker_rate_hz": listener.slope("mpc_tracker", "solves"),
         "plant_overruns": int(listener.values.get("plant", {}).get("overruns", 0)),
         "duration_s": elapsed_s,

@@ -13,7 +13,6 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 MCL_CURRENT, MCL_FUTURE = 1, 2
-NS_PER_S = 1_000_000_000
 STATISTICS = ("median", "p90", "p99", "p999", "max")
 
 
@@ -142,7 +141,7 @@ class GridLateness:
     is forgotten: lateness = (event - stamp) - offset >= 0.
     """
 
-    def __init__(self, window_ns: int = NS_PER_S) -> None:
+    def __init__(self, window_ns: int = 100_000_000) -> None:
         self._window_ns = window_ns
         self._window_end_ns = 0
         self._offset_before_ns: int | None = None

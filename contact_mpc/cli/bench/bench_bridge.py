@@ -106,7 +106,7 @@ def _table(result: dict[str, Any]) -> Table:
     table.caption = (
         f"{result['rate_hz']:.1f} Hz, {result['missed_ticks']} of {result['commands']} ticks missed "
         f"({100.0 * result['missed_fraction']:.3f} %), {result['real_time_factor']:.3f} x real time, "
-        f"tracker at {result['tracker_rate_hz']:.1f} Hz; CPU: {cpu}\n"
+        f"tracker at {result['tracker_rate_hz']:.1f} Hz ({result['tracker']}); CPU: {cpu}\n"
         f"targets (p99 <= {TARGET_P99_LATENESS_MS} ms, missed <= {100 * TARGET_MISSED_FRACTION:g} %): "
         f"{'met' if result['targets_met'] else 'not met'}"
     )
