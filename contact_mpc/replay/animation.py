@@ -54,14 +54,15 @@ def build_scene(record: RunRecord, system: System, evaluation: ObjectEvaluation)
         }
         for body, owner, link in links
     ]
-    points, radius = _points(system, R, p), _object_radius(system)
+    points, radius = _robot_points(system, R, p), _object_radius(system)
+    places = np.vstack([evaluation.judged.position_m[:1], evaluation.start.position_m, evaluation.goal.position_m])
     return {
         "times": np.round((t_ns - evaluation.start_ns) * 1e-9, 4).tolist(),
         "frames": base64.b64encode(frames.tobytes()).decode(),
         "bodies": bodies,
         "markers": _markers(system, links, evaluation, radius),
-        "camera": _camera(points, evaluation.judged.position_m[0], radius),
-        "floor_z": float(points[:, :, 2].min()) - 0.35 * radius,
+        "camera": _camera(points, places, radius),
+        "floor_z": float(min(points[:, :, 2].min(), places[:, 2].min() - radius)) - 0.35 * radius,
         "grid": _round_length(radius),
     }
 
@@ -150,33 +151,35 @@ def _knob(axis: int, radius: float, distance: float) -> dict[str, Any]:
     return {"kind": "sphere", "size": [radius], "p": (distance * np.eye(3)[axis]).tolist(), "q": IDENTITY}
 
 
-def _points(system: System, R: FloatArray, p: FloatArray) -> FloatArray:
-    """Return the centre of every geometry in every frame, (n, n_g, 3), m."""
+def _robot_points(system: System, R: FloatArray, p: FloatArray) -> FloatArray:
+    """Return the centre of every geometry of the robots in every frame, (n, n_g, 3), m."""
     columns = [
         R[:, item.body] @ item.X_BG.p + p[:, item.body] if item.body >= 0 else np.tile(item.X_BG.p, (len(R), 1))
         for item in system.geometries
+        if item.owner not in system.object_names
     ]
     return np.stack(columns, axis=1)
 
 
-def _camera(points: FloatArray, object_m: FloatArray, radius: float) -> dict[str, Any]:
-    """Return a view that contains everything and hides as little of the object as possible.
+def _camera(points: FloatArray, places: FloatArray, radius: float) -> dict[str, Any]:
+    """Return a view that hides as little of the object as possible.
 
-    A flat scene (the planar hand) is seen against its plane; otherwise, of 24 directions around the vertical, the one
+    It contains the robots in all frames and the object at its start and goal; an object that is lost may leave it. A
+    flat scene (the planar hand) is seen against its plane; otherwise, of 24 directions around the vertical, the one
     with the fewest geometry centres between eye and object.
     """
-    cloud = points.reshape(-1, 3)
-    low, high = cloud.min(axis=0) - radius, cloud.max(axis=0) + radius
+    cloud = np.vstack([points.reshape(-1, 3), places])
     extent = cloud.max(axis=0) - cloud.min(axis=0)
-    distance = 1.2 * float(np.linalg.norm(high - low))
+    low = np.minimum(cloud.min(axis=0), places.min(axis=0) - radius)
+    high = np.maximum(cloud.max(axis=0), places.max(axis=0) + radius)
     thin = int(np.argmin(extent))
     if thin < 2 and extent[thin] < 0.02 * extent.max():
         azimuth, elevation = (0.25, np.pi / 2 - 0.25)[thin], 0.2
     else:
-        azimuth, elevation = _clearest_azimuth(points[len(points) // 2], object_m, radius), 0.5
+        azimuth, elevation = _clearest_azimuth(points[len(points) // 2], places[0], radius), 0.5
     return {
         "target": (0.5 * (low + high)).tolist(),
-        "distance": distance,
+        "distance": 1.5 * float(np.linalg.norm(high - low)),
         "azimuth": float(azimuth),
         "elevation": elevation,
     }

@@ -8,12 +8,16 @@ from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.errors import BagError
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.model.system import System
-from contact_mpc.replay.recompute_estimates import compare_estimates, recompute_estimates
-from contact_mpc.replay.recompute_plans import compare_plans, recompute_plans
+from contact_mpc.replay.recompute_estimates import EstimateDifferences, compare_estimates, recompute_estimates
+from contact_mpc.replay.recompute_plans import PlanDifferences, compare_plans, recompute_plans
 from contact_mpc.replay.record import RunRecord
 
 ESTIMATOR_TOPICS = ("joint_states", "object_pose", "estimated_joints", "estimated_odom")
 TRACKER_TOPICS = ("estimated_joints", "estimated_odom", "references", "object_references", "plans")
+UNORDERED = (
+    "estimates are compared but not judged: the joint states do not name the object poses before them (realtime), so "
+    "the order at the estimator is not known"
+)
 DEFAULT_TOLERANCE = 1e-9
 DEFAULT_RATE_HZ = 200
 Progress = Callable[[str, int, int], None]
@@ -59,9 +63,10 @@ class ReplayResult:
     first_mismatch : str
         The first difference beyond the tolerance, or "".
     skipped : tuple of str
-        What was not recomputed, and why.
+        What was not recomputed or is not judged, and why.
     is_reproduced : bool
-        Something was compared, nothing is beyond the tolerance, nothing is missing.
+        Of what is judged something was compared, nothing is beyond the tolerance, nothing is missing. Estimates are
+        not judged beside plans where the bag does not tell the order of their inputs (realtime).
     """
 
     estimates_max_abs_diff: float | None
@@ -121,9 +126,13 @@ def replay_run(
         total = len(record.plans)
         pairs = recompute_plans(record, system, settings.tracker, lambda n: tell("plans", n + 1, total))
         plans = compare_plans(pairs, system, settings.tolerance)
-    done = [part for part in (estimates, plans) if part is not None]
-    mismatches = [part.first_mismatch for part in done if part.first_mismatch]
-    missing = sum(part.missing for part in done)
+    judged: list[EstimateDifferences | PlanDifferences] = [part for part in (estimates, plans) if part is not None]
+    notes = [why for why in lacks.values() if why]
+    if estimates is not None and plans is not None and not _is_ordered(record):
+        judged = [plans]
+        notes.append(UNORDERED)
+    mismatches = [part.first_mismatch for part in judged if part.first_mismatch]
+    missing = sum(part.missing for part in judged)
     return ReplayResult(
         estimates_max_abs_diff=estimates.largest if estimates else None,
         mpc_commands_max_abs_diff=plans.largest if plans else None,
@@ -135,11 +144,11 @@ def replay_run(
         plans_missing=plans.missing if plans else 0,
         hold_plans=plans.holds if plans else 0,
         first_mismatch=mismatches[0] if mismatches else "",
-        skipped=tuple(why for why in lacks.values() if why),
+        skipped=tuple(notes),
         tolerance=settings.tolerance,
         messages=record.messages,
         duration_s=record.duration_s,
-        is_reproduced=not mismatches and not missing and any(part.compared for part in done),
+        is_reproduced=not mismatches and not missing and any(part.compared for part in judged),
     )
 
 
@@ -153,6 +162,11 @@ def _missing(record: RunRecord, names: tuple[str, ...]) -> str:
     except BagError as error:
         return str(error)
     return ""
+
+
+def _is_ordered(record: RunRecord) -> bool:
+    """Whether the joint states say which object poses came before them."""
+    return record.joint_states is not None and bool((record.joint_states.pose_stamp_ns >= 0).any())
 
 
 def _silent(_what: str, _done: int, _total: int) -> None:

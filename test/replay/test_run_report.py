@@ -110,6 +110,14 @@ def test_scene_stands_where_the_kinematics_say(record, finger_system, finger_tas
     np.testing.assert_allclose(goal[0]["q"], [np.cos(np.pi / 12), 0, 0, np.sin(np.pi / 12)], atol=1e-12)
 
 
+def test_object_that_falls_far_does_not_shrink_the_view(synthetic_run, finger_system, finger_task, tmp_path):
+    cameras = []
+    for drop_m in (0.0, 50.0):
+        record = read_run(synthetic_run(drop_m=drop_m).write(tmp_path / f"run{drop_m}"))
+        cameras.append(build_scene(record, finger_system, evaluate_object(record, finger_task))["camera"])
+    assert cameras[0] == cameras[1]
+
+
 def test_scene_needs_joint_states(synthetic_run, finger_system, finger_task, tmp_path):
     record = read_run(synthetic_run(without=("joint_states",)).write(tmp_path / "run"))
     with pytest.raises(BagError, match="no messages on joint_states"):
