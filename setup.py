@@ -62,6 +62,7 @@ setup(
     data_files=data_files(),
     zip_safe=False,
     install_requires=[
+        "clarabel>=0.11,<0.12",
         "numba>=0.61,<0.69",
         "numpy>=2.0,<2.5",
         "pin>=4.1,<5",

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
-from contact_mpc.errors import ConfigError, PlanError
+from contact_mpc.errors import ConfigError
 from contact_mpc.model.plan import save_plan
 from contact_mpc.model.task import TaskConfig, load_task
 
@@ -93,12 +93,9 @@ def execute(config: TaskConfig, options: Any, folder: Path, plan_file: Path | No
 
 def make_plan(config: TaskConfig, path: Path) -> None:
     """Optimise the reference trajectory of a task and write its plan file."""
-    from contact_mpc.planning.trajectory_optimisation import TrajoptConfig, optimise_trajectory
+    from contact_mpc.planning.trajectory_optimisation import plan_task
 
-    result = optimise_trajectory(config, TrajoptConfig())
-    if not result.is_feasible:
-        raise PlanError(f"{config.path}: the model finds no way to move from the start; see `contact-mpc plan`")
-    save_plan(path, result.plan)
+    save_plan(path, plan_task(config).plan)
 
 
 def judge(folder: Path, config: TaskConfig, report: Path | None) -> tuple["RunMetrics", Path]:

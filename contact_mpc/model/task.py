@@ -1,8 +1,8 @@
 """Tasks: a system, where it starts, how the object shall move, and when that counts as done (config/tasks/*.yaml)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,7 @@ class TaskFile(_Frozen):
     hold_s: float = Field(ge=0.0, le=600.0, description="time to hold at the goal, s")
     tolerance_deg: float = Field(gt=0.0, le=180.0)
     tolerance_mm: float = Field(gt=0.0, le=1000.0)
+    planner: dict[str, Any] = Field(default_factory=dict, description="parameters of the trajectory optimisation")
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ class TaskConfig:
     hold_s: float
     tolerance_deg: float
     tolerance_mm: float
+    planner: dict[str, Any] = field(default_factory=dict)
 
     def goal_pose(self, fraction: float = 1.0) -> tuple[FloatArray, FloatArray]:
         """Return (R_WB, p_WB) of the object after a fraction of the motion."""
@@ -110,7 +112,7 @@ def load_task(name: str | Path) -> TaskConfig:
     goal = Goal(axis / np.linalg.norm(axis), file.goal.rotation_deg, np.array(file.goal.translation_m))
     return TaskConfig(
         file.name, path, file.description, system, q, start_u, goal, file.duration_s, file.hold_s,
-        file.tolerance_deg, file.tolerance_mm,
+        file.tolerance_deg, file.tolerance_mm, file.planner,
     )
 
 

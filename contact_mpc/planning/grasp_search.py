@@ -80,8 +80,10 @@ class GraspSearch:
         first = system.n_q_u
         for _ in range(TRIES_PER_FINGER):
             low, high = system.q_min[joints], system.q_max[joints]
-            base = self.rng.uniform(low + 0.1 * (high - low), low + 0.7 * (high - low))
-            bend = np.where(np.arange(len(joints)) > 0, self.rng.uniform(0.3, 1.0, len(joints)), 0.0)
+            closing = np.where(np.abs(high) >= np.abs(low), 1.0, -1.0)  # fingers close towards their wider limit
+            share = self.rng.uniform(0.1, 0.7, len(joints))
+            base = np.where(closing > 0.0, low + share * (high - low), high - share * (high - low))
+            bend = closing * np.where(np.arange(len(joints)) > 0, self.rng.uniform(0.3, 1.0, len(joints)), 0.0)
             open_s, closed_s = 0.0, 1.5
             q[first + joints] = base
             if self._gaps(q)[pairs].min() < CONTACT_GAP_M:

@@ -7,20 +7,23 @@ roll-out of u.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
+from contact_mpc import __version__
 from contact_mpc.dynamics.contact_dynamics import build_model
+from contact_mpc.errors import PlanError
 from contact_mpc.model.kinematic_tree import REVOLUTE
 from contact_mpc.model.plan import Plan
+from contact_mpc.model.system_config import validate
 from contact_mpc.model.task import TaskConfig
+from contact_mpc.optimisation.horizon import Bounds, Horizon, Weights, improve, make_horizon, roll_out
 from contact_mpc.planning.grasp import compute_grasp
 from contact_mpc.planning.rolling import roll_along
-from contact_mpc.optimisation.horizon import Bounds, Horizon, Weights, improve, make_horizon, roll_out
 
 FloatArray = NDArray[np.float64]
 SMALLEST_SCALE = 1e-3  # of the trust region, below which no step lowers the cost
@@ -73,6 +76,28 @@ class TrajoptResult:
     position_error_mm: float
 
 
+def plan_task(
+    task: TaskConfig, overrides: dict[str, Any] | None = None, progress: Callable[[int, float], None] | None = None
+) -> TrajoptResult:
+    """Plan a task with the parameters of its file, some replaced.
+
+    Raises
+    ------
+    ConfigError
+        A parameter is unknown or out of range.
+    PlanError
+        The model finds no next state along any plan from this start.
+    """
+    config = validate(TrajoptConfig, {**task.planner, **(overrides or {})}, f"{task.path}: planner")
+    result = optimise_trajectory(task, config, progress)
+    if not result.is_feasible:
+        raise PlanError(
+            f"{task.path}: the model has no next state from this start (objects and robots overlap, or nothing holds "
+            f"the object); move start.joints_rad or start.object_position_m"
+        )
+    return result
+
+
 def optimise_trajectory(
     task: TaskConfig, config: TrajoptConfig, progress: Callable[[int, float], None] | None = None
 ) -> TrajoptResult:
@@ -85,14 +110,15 @@ def optimise_trajectory(
     model = build_model(system, config.h_s, config.friction)
     hz = make_horizon(model, system.n_q, T)
     hz.q[0] = task.start_q
-    hz.q_ref[:] = _reference(task, T)
+    hz.q_ref[:] = object_path(task, task.start_q, T + 1)
     hz.u_ref[:] = initial_commands(task, config, hz.q_ref)
     hz.u[:], hz.u_before[:] = hz.u_ref, task.start_u
     weights = _weights(task, config)
     costs, scale, best, best_cost, feasible = [], 1.0, hz.u.copy(), np.inf, True
     for iteration in range(config.iterations):
         nominal = hz.u.copy()
-        feasible = improve(model, hz, weights, _bounds(task, config, scale), config.kappa_per_j, config.newton_tolerance)
+        bounds = _bounds(task, config, scale)
+        feasible = improve(model, hz, weights, bounds, config.kappa_per_j, config.newton_tolerance)
         cost = _cost(hz, weights, nominal) if feasible else np.inf
         costs.append(cost)
         if cost < best_cost:
@@ -121,13 +147,13 @@ def initial_commands(task: TaskConfig, config: TrajoptConfig, q_ref: FloatArray)
     return rolled.u[1:] if rolled.is_complete else constant
 
 
-def _reference(task: TaskConfig, T: int) -> FloatArray:
-    """Return (T + 1, n_q): the object on the geodesic to the goal with a smooth start and stop, robots at the start."""
-    rows = []
-    for k in range(T + 1):
-        s = k / T
-        q = task.start_q.copy()
-        q[: task.system.n_q_u] = task.system.q_from_object_pose(*task.goal_pose(s * s * (3.0 - 2.0 * s)), q)
+def object_path(task: TaskConfig, q_start: FloatArray, instants: int) -> FloatArray:
+    """Return (instants, n_q): the object on the task's geodesic with a smooth start and stop, robots at q_start."""
+    system, rows = task.system, []
+    moved = replace(task, start_q=q_start)
+    for k in range(instants):
+        s, q = k / (instants - 1), q_start.copy()
+        q[: system.n_q_u] = system.q_from_object_pose(*moved.goal_pose(s * s * (3.0 - 2.0 * s)), q)
         rows.append(q)
     return np.array(rows)
 
@@ -168,7 +194,7 @@ def _result(
         config.h_s * np.arange(T + 1), hz.q.copy(), np.vstack([hz.u_before, hz.u]), np.zeros((T + 1, system.n_a)),
         np.concatenate([np.zeros_like(impulses[:1]), impulses]),
         {
-            **system.provenance(), "task": task.name, "planner": "trajectory_optimisation",
+            **system.provenance(), "version": __version__, "task": task.name, "planner": "trajectory_optimisation",
             "parameters": config.model_dump(),
         },
     )

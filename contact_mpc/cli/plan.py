@@ -1,0 +1,156 @@
+"""``contact-mpc plan TASK``: optimise the reference of a task and write a plan file, or search its start posture."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+import yaml
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
+from contact_mpc.errors import ConfigError
+from contact_mpc.model.plan import save_plan
+from contact_mpc.model.task import TaskConfig, load_task
+from contact_mpc.planning.grasp_search import GraspCandidate, GraspSearch, search_grasp
+from contact_mpc.planning.trajectory_optimisation import TrajoptResult, object_path, plan_task
+
+GRASP_INSTANTS = 16
+
+
+def plan(
+    task: Annotated[str, typer.Argument(help="Name of a task in config/tasks or path of a task YAML.")],
+    out: Annotated[Path | None, typer.Option(help="Plan file to write; TASK.plan.npz by default.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="Planner parameter KEY=VALUE, e.g. kappa_per_j=1e4; repeatable.")
+    ] = None,
+    grasp: Annotated[
+        bool, typer.Option("--grasp", help="Search a start posture instead and print it as YAML.")
+    ] = False,
+    samples: Annotated[int, typer.Option(min=1, max=100000, help="Postures to try with --grasp.")] = 300,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the search with --grasp.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the table.")] = False,
+) -> None:
+    """Optimise the reference trajectory of a task and write a plan file, or search for its start posture."""
+    config = load_task(task)
+    if grasp:
+        _search(config, samples, seed, as_json)
+        return
+    started = time.perf_counter()
+    with _progress("optimising") as report:
+        result = plan_task(config, _read_settings(settings or []), report)
+    path = out or Path(f"{config.name}.plan.npz")
+    save_plan(path, result.plan)
+    goal_met = result.angle_error_deg <= config.tolerance_deg and result.position_error_mm <= config.tolerance_mm
+    figures = _figures(config, result, time.perf_counter() - started)
+    emit({"task": config.name, "plan": path, **figures, "goal_met": goal_met}, as_json, _table(config, path, figures))
+    raise typer.Exit(0 if goal_met else EXIT_GOAL_MISSED)
+
+
+def _read_settings(settings: list[str]) -> dict[str, Any]:
+    values = {}
+    for item in settings:
+        key, equals, text = item.partition("=")
+        if not equals:
+            raise ConfigError(f"--set {item}: expected KEY=VALUE, e.g. --set kappa_per_j=1e4")
+        value = yaml.safe_load(text)
+        values[key] = float(value) if isinstance(value, str) and _is_number(value) else value
+    return values
+
+
+def _is_number(text: str) -> bool:
+    """YAML 1.1 reads 1e4 as text."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _figures(config: TaskConfig, result: TrajoptResult, elapsed_s: float) -> dict[str, Any]:
+    forces = np.linalg.norm(result.plan.contact_impulses[1:], axis=2) / np.diff(result.plan.times_s)[:, None]
+    q_a = result.plan.q[:, config.system.n_q_u :]
+    room = np.minimum(q_a - config.system.q_min, config.system.q_max - q_a).min()
+    return {
+        "angle_error_deg": result.angle_error_deg,
+        "position_error_mm": result.position_error_mm,
+        "cost": float(np.min(result.costs)),
+        "iterations": len(result.costs),
+        "elapsed_s": elapsed_s,
+        "largest_contact_force_n": float(forces.max()),
+        "joint_limit_room_rad": float(room),
+        "duration_s": float(result.plan.times_s[-1]),
+    }
+
+
+def _table(config: TaskConfig, path: Path, figures: dict[str, Any]) -> Table:
+    table = Table("", "value", "limit", title=f"plan of {config.name}", title_justify="left", title_style="bold")
+    table.add_row("angle error, model", f"{figures['angle_error_deg']:.2f} deg", f"{config.tolerance_deg:g} deg")
+    table.add_row("position error, model", f"{figures['position_error_mm']:.2f} mm", f"{config.tolerance_mm:g} mm")
+    table.add_row("cost", f"{figures['cost']:.4g} after {figures['iterations']} iterations", "")
+    table.add_row("largest contact force", f"{figures['largest_contact_force_n']:.2f} N", "")
+    table.add_row("room to joint limits", f"{figures['joint_limit_room_rad']:.3f} rad", "> 0 rad")
+    table.add_row("elapsed", f"{figures['elapsed_s']:.2f} s", "")
+    table.add_row("plan file", str(path), "")
+    return table
+
+
+def _search(config: TaskConfig, samples: int, seed: int, as_json: bool) -> None:
+    """Print the best start posture of so many samples as the start section of a task file."""
+    system = config.system
+    search = GraspSearch(
+        system, config.start_q, lambda q: [object_path(config, q, GRASP_INSTANTS)[:, : system.n_q_u]], seed,
+        minimum_force_n=float(config.planner.get("minimum_force_n", 1.0)),
+    )
+    with _progress("searching", samples) as report:
+        best = search_grasp(search, samples, report)
+    reached = best is not None and best.fraction >= 1.0
+    head = {"task": config.name, "seed": seed, "samples": samples, "goal_met": reached}
+    result = {**head, **_grasp_figures(config, best)}
+    if best is not None and not as_json:
+        Console().print(yaml.safe_dump({"start": result["start"]}, sort_keys=False, default_flow_style=None))
+    emit(result, as_json, _grasp_table(result))
+    raise typer.Exit(0 if reached else EXIT_GOAL_MISSED)
+
+
+def _grasp_figures(config: TaskConfig, best: GraspCandidate | None) -> dict[str, Any]:
+    if best is None:
+        return {"fraction_of_path": 0.0}
+    system = config.system
+    _, p = system.object_pose(best.q)
+    joints = dict(zip(system.joint_names, np.round(best.q[system.n_q_u :], 4).tolist(), strict=True))
+    commands = dict(zip(system.joint_names, np.round(best.grasp.u, 4).tolist(), strict=True))
+    start = {"joints_rad": joints, "commands_rad": commands, "object_position_m": np.round(p, 4).tolist()}
+    return {
+        "fraction_of_path": best.fraction,
+        "joint_limit_room_rad": best.limit_room_rad,
+        "normal_forces_n": best.grasp.normal_forces,
+        "cone_margins": best.grasp.cone_margins,
+        "start": start,
+    }
+
+
+def _grasp_table(result: dict[str, Any]) -> Table:
+    table = Table("", "value", title=f"start posture of {result['task']}", title_justify="left", title_style="bold")
+    table.add_row("samples, seed", f"{result['samples']}, {result['seed']}")
+    table.add_row("share of the path without slip", f"{100 * result['fraction_of_path']:.0f} %")
+    if "start" in result:
+        table.add_row("room to joint limits on the way", f"{result['joint_limit_room_rad']:.3f} rad")
+        table.add_row("normal forces", ", ".join(f"{force:.2f} N" for force in result["normal_forces_n"]))
+        table.add_row("margins in the friction cones", ", ".join(f"{margin:.2f}" for margin in result["cone_margins"]))
+    else:
+        table.add_row("result", "no posture holds the object; try more --samples or another --seed")
+    return table
+
+
+@contextmanager
+def _progress(what: str, total: int | None = None) -> Iterator[Callable[[int, float], None]]:
+    columns = (TextColumn(what), BarColumn(), TextColumn("{task.completed} {task.fields[figure]}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task(what, total=total, figure="")
+        yield lambda count, figure: progress.update(bar, completed=count, figure=f"{figure:.4g}")
