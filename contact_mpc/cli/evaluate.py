@@ -9,6 +9,7 @@ import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that i
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,7 +23,7 @@ from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.plan import Plan, load_plan
 from contact_mpc.model.task import TaskConfig, load_task
-from contact_mpc.planning.trajectory_optimisation import TrajoptConfig, optimise_trajectory
+from contact_mpc.planning.trajectory_optimisation import plan_task
 from contact_mpc.sim.evaluation import EvaluationSpec, TrialOutcome, run_trial, summarise
 from contact_mpc.sim.loop_config import load_loop_config
 from contact_mpc.sim.plant import ENGINES
@@ -43,7 +44,7 @@ def evaluate(
     ] = None,
     plan: Annotated[Path | None, typer.Option(help="Plan file; by default the plan is made first.")] = None,
     disturbance_scale: Annotated[
-        float, typer.Option(min=0.0, max=10.0, help="Factor on all deviations of the plant; 0: the nominal plant.")
+        float, typer.Option(min=0.0, max=4.0, help="Factor on the deviations of the plant; 0: the nominal plant.")
     ] = 1.0,
     noise_scale: Annotated[
         float, typer.Option(min=0.0, max=100.0, help="Factor on the pose noise of 1 mm and 1 degree.")
@@ -90,7 +91,9 @@ def _outcomes(spec: EvaluationSpec, seeds: list[int], jobs: int) -> Iterator[Tri
         return
     pool = ProcessPoolExecutor(jobs, get_context("spawn"), _start_worker, (spec,))
     try:
-        for future in as_completed([pool.submit(_run_in_worker, seed) for seed in seeds]):
+        with _deferred_interrupts():
+            futures = [pool.submit(_run_in_worker, seed) for seed in seeds]
+        for future in as_completed(futures):
             yield future.result()
     except BaseException:
         for process in active_children():
@@ -100,8 +103,17 @@ def _outcomes(spec: EvaluationSpec, seeds: list[int], jobs: int) -> Iterator[Tri
         pool.shutdown(wait=True, cancel_futures=True)
 
 
+@contextmanager
+def _deferred_interrupts() -> Iterator[None]:
+    """Hold back Ctrl-C; processes started meanwhile never see it, though it reaches the whole process group."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _start_worker(spec: EvaluationSpec) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole process group; the parent decides
     _spec[:] = [spec]
 
 
@@ -112,10 +124,7 @@ def _run_in_worker(seed: int) -> TrialOutcome:
 def _plan(task: TaskConfig, path: Path | None) -> Plan:
     if path is not None:
         return load_plan(path, task.system)
-    result = optimise_trajectory(task, TrajoptConfig())
-    if not result.is_feasible:
-        raise ConfigError(f"{task.path}: no feasible plan from this start; see `contact-mpc plan {task.name}`")
-    return result.plan
+    return plan_task(task).plan
 
 
 def make_table(task: TaskConfig, result: dict[str, Any]) -> Table:
