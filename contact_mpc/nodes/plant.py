@@ -7,13 +7,15 @@ Until the first command the joints hold the task's start commands, as whatever c
 
 import sys
 import time
+from collections.abc import Callable
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from numpy.typing import NDArray
 from rclpy.executors import Executor
+from rclpy.subscription import Subscription
 from rosgraph_msgs.msg import Clock
-from std_msgs.msg import Float64MultiArray, UInt64
+from std_msgs.msg import Float64MultiArray
 
 from contact_mpc.control.joint_impedance import GravityTorque
 from contact_mpc.errors import ConfigError, InputError, StackError
@@ -22,7 +24,9 @@ from contact_mpc.model.system import load_system
 from contact_mpc.model.task import load_task
 from contact_mpc.nodes import messages
 from contact_mpc.nodes.base import ContactNode, freeze_garbage, run_node
+from contact_mpc.nodes.direct import DirectReader
 from contact_mpc.nodes.plant_config import PlantConfig
+from contact_mpc.nodes.qos import TOPICS, qos_profile
 from contact_mpc.sim.plant import STEP_NS, T0_NS, PlantState, make_plant
 from contact_mpc.sim.sensors import SensorModel
 
@@ -30,6 +34,7 @@ NS_PER_S = 1_000_000_000
 RECORDER_LEAD_NS = NS_PER_S  # the plant may be this far ahead of the bag
 RECORDER_TIMEOUT_S = 30.0
 REALTIME_BACKLOG_S = 0.02  # later than this the deadlines are shifted
+SERVICE_PERIOD_S = 0.02
 UNKNOWN_COVARIANCE = np.zeros((6, 6))
 
 
@@ -61,7 +66,7 @@ class PlantNode(ContactNode):
         self._plant.reset(self._task.start_q)
         self._clock_every = 1000 // config.clock_rate_hz
         self._truth_every = 1000 // config.truth_rate_hz
-        self._end_ns = T0_NS + round(config.run_for_s * NS_PER_S) if config.run_for_s else None
+        self._end_ns = T0_NS + round(config.run_for_s * NS_PER_S) if config.run_for_s else 0
         self._make_messages()
         self._connect()
 
@@ -78,9 +83,14 @@ class PlantNode(ContactNode):
         self._newest_pose_ns = -1
         self._written_until_ns = T0_NS
         self._is_answered = True
-        self._next_deadline_s = time.monotonic()
+        self._reader.drain()
+        self._next_deadline_s = self._next_service_s = time.monotonic()
         self._overruns = 0
         freeze_garbage()
+
+    def cleanup(self) -> None:
+        """Release the subscriptions that this node reads itself."""
+        self._reader.destroy()
 
     def diagnose(self) -> tuple[bytes, str, dict[str, object]]:
         """Return time and counts."""
@@ -92,61 +102,85 @@ class PlantNode(ContactNode):
         return level, "finished" if self._is_finished() else "running", values
 
     def spin_some(self, executor: Executor) -> None:
-        """Advance by one step, or handle services while inactive or finished."""
+        """Advance by one step; services are handled now and then, or all the time while inactive or finished."""
         if not self.is_active or self._is_finished():
             super().spin_some(executor)
-        elif self.config.clock == "lockstep":
+            return
+        if self.config.clock == "lockstep":
             self._step_in_lockstep(executor)
         else:
-            self._step_in_realtime(executor)
+            self._step_in_realtime()
+        if time.monotonic() >= self._next_service_s:
+            self._handle_services(executor)
 
     def _is_finished(self) -> bool:
-        return self._end_ns is not None and self._plant.time_ns > self._end_ns
+        """Whether the clock has stopped; in realtime it goes on, since the bridge takes silence for a fault."""
+        return self.config.clock == "lockstep" and 0 < self._end_ns < self._plant.time_ns
+
+    def _handle_services(self, executor: Executor) -> None:
+        self._next_service_s = time.monotonic() + SERVICE_PERIOD_S
+        executor.spin_once(timeout_sec=0.0)
 
     # Steps.
 
     def _step_in_lockstep(self, executor: Executor) -> None:
         t_ns = self._plant.time_ns
         if self._is_answered:
-            self._wait_for_recorder(executor)
+            if not self._wait(executor, self._is_recorder_near, RECORDER_TIMEOUT_S):
+                return
             self._publish_state()
             self._is_answered = False
-        deadline = time.monotonic() + self.config.command_timeout_s
-        while self._command_ns != t_ns:
-            executor.spin_once(timeout_sec=0.1)
-            if self.is_stopping or not self.is_active:
-                return
-            if time.monotonic() > deadline:
-                raise StackError(
-                    f"no command for t = {t_ns / NS_PER_S:.3f} s on {self._command_topic} within "
-                    f"{self.config.command_timeout_s:g} s; see the log of the node command_bridge"
-                )
-        self._plant.step(self._command)
-        self._is_answered = True
+        if self._wait(executor, lambda: self._command_ns == t_ns, self.config.command_timeout_s):
+            self._plant.step(self._command)
+            self._is_answered = True
 
-    def _wait_for_recorder(self, executor: Executor) -> None:
-        """Let a recorder catch up: its queue is deep but not endless."""
-        if not self.config.recorded:
-            return
-        deadline = time.monotonic() + RECORDER_TIMEOUT_S
-        while self._plant.time_ns - self._written_until_ns > RECORDER_LEAD_NS:
-            executor.spin_once(timeout_sec=0.1)
+    def _wait(self, executor: Executor, condition: Callable[[], bool], timeout_s: float) -> bool:
+        """Take messages until a condition holds; returns False if the node was stopped meanwhile."""
+        deadline = time.monotonic() + timeout_s
+        self._take_messages()
+        while not condition():
+            self._reader.wait(SERVICE_PERIOD_S)
+            self._take_messages()
+            now = time.monotonic()
+            if now >= self._next_service_s:
+                self._handle_services(executor)
             if self.is_stopping or not self.is_active:
-                return
-            if time.monotonic() > deadline:
-                raise StackError(f"the recorder wrote nothing for {RECORDER_TIMEOUT_S:g} s; see the log of its node")
+                return False
+            if now > deadline:
+                raise StackError(self._explain_silence(timeout_s))
+        return True
 
-    def _step_in_realtime(self, executor: Executor) -> None:
+    def _is_recorder_near(self) -> bool:
+        """Whether the recorder keeps up: its queue is deep but not endless."""
+        return not self.config.recorded or self._plant.time_ns - self._written_until_ns <= RECORDER_LEAD_NS
+
+    def _explain_silence(self, timeout_s: float) -> str:
+        if not self._is_recorder_near():
+            return f"the recorder wrote nothing for {timeout_s:g} s; see the log of the node recorder"
+        t_s = self._plant.time_ns / NS_PER_S
+        return (
+            f"no command for t = {t_s:.3f} s on {self._command_topic} within {timeout_s:g} s; "
+            "see the log of the node command_bridge"
+        )
+
+    def _step_in_realtime(self) -> None:
+        """Wait for the deadline of the next step, then step with the newest command."""
         self._publish_state()
+        self._take_messages()
         while (remaining := self._next_deadline_s - time.monotonic()) > 0.0:
-            executor.spin_once(timeout_sec=remaining)
-            if self.is_stopping or not self.is_active:
-                return
+            self._reader.wait(remaining)
+            self._take_messages()
         if remaining < -REALTIME_BACKLOG_S:
             self._overruns += 1
             self._next_deadline_s -= remaining
         self._next_deadline_s += STEP_NS * 1e-9
         self._plant.step(self._command)
+
+    def _take_messages(self) -> None:
+        while (taken := self._reader.take(self._commands)) is not None:
+            self._on_commands(taken[0])
+        while self._written is not None and (taken := self._reader.take(self._written)) is not None:
+            self._written_until_ns = int(taken[0].data)
 
     # Messages.
 
@@ -162,9 +196,13 @@ class PlantNode(ContactNode):
         self._truth = self.publish_topic("plant/object_odom")
         self._clock_out = self.publish_topic("/clock")
         self._command_topic = f"{interface}_controller/commands"
-        self.subscribe_topic(self._command_topic, self._on_commands)
-        if self.config.recorded:
-            self.subscribe_topic("recorder/written_until", self._on_written_until)
+        self._reader = DirectReader(self)
+        self._commands = self._subscribe(self._command_topic)
+        self._written = self._subscribe("recorder/written_until") if self.config.recorded else None
+
+    def _subscribe(self, name: str) -> Subscription:
+        topic = TOPICS[name]
+        return self._reader.subscribe(topic.msg_type, topic.name, qos_profile(topic.quality, self.config.clock))
 
     def _publish_state(self) -> None:
         """Publish clock, poses that are due, truth and joint states, in this order."""
@@ -194,8 +232,6 @@ class PlantNode(ContactNode):
         self._truth.publish(messages.fill_odometry(self._truth_message, state.t_ns, motion))
 
     def _on_commands(self, message: Float64MultiArray) -> None:
-        if not self.is_active:
-            return
         try:
             stamp_ns, values = messages.read_commands(message, self._system.n_a)
         except InputError as error:
@@ -204,9 +240,6 @@ class PlantNode(ContactNode):
             return
         if self.config.clock == "realtime" or stamp_ns == self._plant.time_ns:
             self._command, self._command_ns = values, stamp_ns
-
-    def _on_written_until(self, message: UInt64) -> None:
-        self._written_until_ns = int(message.data)
 
     # Start.
 

@@ -61,7 +61,7 @@ class PlantConfig(NodeConfig):
     run_for_s: Finite = Field(
         default=0.0,
         ge=0.0,
-        description="simulated time after which the clock stops; 0: never",
+        description="lockstep: time after which the clock stops; 0: never",
         json_schema_extra={"unit": "s"},
     )
     clock_rate_hz: int = Field(

@@ -25,6 +25,7 @@ from contact_mpc.sim.plant import T0_NS
 POLL_S = 0.1
 REFERENCE_TIMEOUT_S = 30.0
 STALL_TIMEOUT_S = 60.0
+DRAIN_S = 0.2  # for the answers to the last state, on their way to the recorder
 NEWEST = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
 
 
@@ -132,6 +133,7 @@ class RunSession:
                     f"simulated time stands still at {self._clock_ns * 1e-9:.3f} s; see the logs of the nodes"
                 )
             report(self._progress(now_s - start_s))
+        time.sleep(DRAIN_S)
 
     def _is_finished(self) -> bool:
         recorded_ns = self._written_ns if self._is_lockstep else self._clock_ns

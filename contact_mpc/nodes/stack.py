@@ -8,7 +8,6 @@ import atexit
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -32,7 +31,6 @@ ACTIVATION_ORDER = ("state_estimator", "trajectory_server", "mpc_tracker", "comm
 DISCOVERY = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
 START_TIMEOUT_S, CONFIGURE_TIMEOUT_S, ACTIVATE_TIMEOUT_S = 60.0, 300.0, 60.0
 STOP_PATIENCE_S = 10.0
-DRAIN_S = 0.2
 
 
 @dataclass(frozen=True)
@@ -139,25 +137,18 @@ class Stack:
         self.lifecycle.spin(duration_s)
 
     def stop(self) -> None:
-        """End everything: first the plant, then the recorder once it has taken what is under way, then the rest."""
+        """End everything: the recorder first, so that the bag holds the run and not its end, then the rest."""
         with _deaf_to_interrupts():
-            self._stop()
-
-    def _stop(self) -> None:
-        atexit.unregister(self.stop)
-        running = dict(self.processes)
-        self.processes = {}
-        first = [running.pop(name) for name in ("plant",) if name in running]
-        second = [running.pop(name) for name in ("recorder",) if name in running]
-        stop_processes(first, STOP_PATIENCE_S)
-        time.sleep(DRAIN_S if second else 0.0)
-        stop_processes(second, STOP_PATIENCE_S)
-        stop_processes(list(running.values()), STOP_PATIENCE_S)
-        if self._context.ok():
-            self._executor.shutdown()
-            self.node.destroy_node()
-            self._context.try_shutdown()
-        self._lease.release()
+            atexit.unregister(self.stop)
+            running = dict(self.processes)
+            self.processes = {}
+            stop_processes([running.pop(name) for name in ("recorder",) if name in running], STOP_PATIENCE_S)
+            stop_processes(list(running.values()), STOP_PATIENCE_S)
+            if self._context.ok():
+                self._executor.shutdown()
+                self.node.destroy_node()
+                self._context.try_shutdown()
+            self._lease.release()
 
     def _explain(self, refused: list[str], transition: str) -> None:
         if refused:
