@@ -58,7 +58,7 @@ def draw_trial(
     sensors : SensorConfig
         Rate and delay of the poses; their noise is that of the disturbance times noise_scale.
     scale : float
-        Factor on every deviation from the nominal plant; 0 keeps the plant nominal.
+        Factor on offset, size, mass, ripple and hysteresis; 0 also keeps the friction at that of the system.
     noise_scale : float
         Factor on the pose noise.
     """

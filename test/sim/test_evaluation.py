@@ -53,7 +53,7 @@ def test_scale_zero_is_the_nominal_plant_and_noise_scale_zero_a_perfect_camera()
     assert trial.sensors.pose_delay_s == SensorConfig().pose_delay_s
 
 
-def test_scale_multiplies_every_deviation():
+def test_scale_multiplies_the_deviations():
     one, half = (draw_trial(11, RANGES, SensorConfig(), scale=scale).perturbation for scale in (1.0, 0.5))
     assert half.mass_scale - 1.0 == pytest.approx(0.5 * (one.mass_scale - 1.0))
     assert half.size_scale - 1.0 == pytest.approx(0.5 * (one.size_scale - 1.0))

@@ -21,7 +21,9 @@ from rich.table import Table
 from contact_mpc.cli.bench.mpc_workload import make_iteration, make_transition_fd, settle
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.model.task import TaskConfig, load_task
+from contact_mpc.planning.trajectory_optimisation import plan_task
 from contact_mpc.sim.evaluation import statistics_of
+from contact_mpc.sim.loop_config import load_loop_config
 
 HORIZONS = (1, 10, 20)
 PEER = "mjd_transitionFD"
@@ -44,9 +46,11 @@ def bench_mpc(
 
 def build_calls(task: TaskConfig, seed: int) -> dict[str, Callable[[int], None]]:
     """Return what is measured by name: the horizons as text, then the peer; all in the same contact state."""
-    plant = settle(task)
-    q = plant.state().q
-    calls = {str(horizon): make_iteration(task, q, horizon, seed) for horizon in HORIZONS}
+    plant, plan, tracker = settle(task), plan_task(task).plan, load_loop_config(task.name).tracker
+    q, calls = plant.state().q, {}
+    for horizon in HORIZONS:
+        config = tracker.model_copy(update={"horizon_steps": horizon})
+        calls[str(horizon)] = make_iteration(task, plan, config, q, seed)[0]
     return {**calls, PEER: make_transition_fd(plant, task.start_u)}
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from contact_mpc.control.mpc import Mpc
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.errors import StackError
+from contact_mpc.model.plan import Plan
 from contact_mpc.model.task import TaskConfig
 from contact_mpc.sim.mujoco_plant import MujocoPlant
 from contact_mpc.sim.perturbation import PlantPerturbation
@@ -32,21 +33,26 @@ def settle(task: TaskConfig) -> MujocoPlant:
     return plant
 
 
-def make_iteration(task: TaskConfig, q: FloatArray, horizon_steps: int, seed: int) -> Callable[[int], None]:
-    """Return a function that does one MPC iteration from one of `STATES` states near q (n_q,)."""
+def make_iteration(
+    task: TaskConfig, plan: Plan, config: TrackerConfig, q: FloatArray, seed: int
+) -> tuple[Callable[[int], None], Mpc]:
+    """Return a function that does one MPC iteration from one of `STATES` states near q (n_q,), and its problem.
+
+    The nominal is the plan's commands from its start, as after an undisturbed tick.
+    """
     system = task.system
-    mpc = Mpc(system, TrackerConfig(horizon_steps=horizon_steps, iterations=1))
-    fractions = np.minimum(np.arange(horizon_steps + 1) * mpc.config.h_s / task.duration_s, 1.0)
-    q_ref = np.array([_with_object(task, fraction) for fraction in fractions])
-    u_ref = np.tile(task.start_u, (horizon_steps, 1))
+    mpc = Mpc(system, config.model_copy(update={"iterations": 1}))
+    times = config.h_s * np.arange(config.horizon_steps + 1)
+    q_ref = np.array([plan.sample_q(system, time_s) for time_s in times])
+    u_ref = np.array([plan.sample_u(time_s) for time_s in times[1:]])
     states = _states_near(task, q, seed)
 
     def iterate(sample: int) -> None:
         mpc.u[:] = u_ref
         if not mpc.solve(states[sample % STATES], q_ref, u_ref, task.start_u):
-            raise StackError(f"MPC iteration with horizon {horizon_steps} failed in the contact state of {task.path}")
+            raise StackError(f"MPC iteration with horizon {config.horizon_steps} failed in the start of {task.path}")
 
-    return iterate
+    return iterate, mpc
 
 
 def make_transition_fd(plant: MujocoPlant, u: FloatArray) -> Callable[[int], None]:
@@ -61,12 +67,6 @@ def make_transition_fd(plant: MujocoPlant, u: FloatArray) -> Callable[[int], Non
         mujoco.mjd_transitionFD(model, data, FD_STEP, False, A, B, None, None)
 
     return linearise
-
-
-def _with_object(task: TaskConfig, fraction: float) -> FloatArray:
-    q = task.start_q.copy()
-    q[: task.system.n_q_u] = task.system.q_from_object_pose(*task.goal_pose(fraction), q)
-    return q
 
 
 def _states_near(task: TaskConfig, q: FloatArray, seed: int) -> FloatArray:
