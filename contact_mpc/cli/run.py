@@ -95,7 +95,10 @@ def make_plan(config: TaskConfig, path: Path) -> None:
     """Optimise the reference trajectory of a task and write its plan file."""
     from contact_mpc.planning.trajectory_optimisation import plan_task
 
-    save_plan(path, plan_task(config).plan)
+    result = plan_task(config)
+    if not result.is_feasible:
+        raise PlanError(f"{config.path}: the model finds no way to move from the start; see `contact-mpc plan`")
+    save_plan(path, result.plan)
 
 
 def judge(folder: Path, config: TaskConfig, report: Path | None) -> tuple["RunMetrics", Path]:
