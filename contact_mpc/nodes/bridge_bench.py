@@ -30,7 +30,6 @@ SLICE_S = 0.1
 CONNECT_TIMEOUT_S = 20.0
 REFERENCE_TIMEOUT_S = 30.0
 LAST_DIAGNOSTICS_S = 1.5
-SETTLING_S = 1.1  # every node has reported once
 T0_NS = 1_000_000_000
 
 Report = Callable[[float], None]
@@ -66,6 +65,7 @@ class DiagnosticsListener:
         self.values: dict[str, dict[str, str]] = {}
         self._first: dict[str, tuple[float, dict[str, str]]] = {}
         self._newest_s: dict[str, float] = {}
+        self._is_measuring = False
         profile = qos_profile(TOPICS["/diagnostics"].quality, "realtime")
         stack.node.create_subscription(DiagnosticArray, "/diagnostics", self._take, profile)
 
@@ -75,13 +75,15 @@ class DiagnosticsListener:
             self.messages[name] = status.message
             self.values[name] = {pair.key: pair.value for pair in status.values}
             self._newest_s[name] = time.monotonic()
+            if self._is_measuring:
+                self._first.setdefault(name, (self._newest_s[name], self.values[name]))
 
-    def mark(self) -> None:
-        """Begin to measure slopes."""
-        self._first = {name: (self._newest_s[name], values) for name, values in self.values.items()}
+    def measure_slopes(self) -> None:
+        """Take the next report of each node as the first for `slope`."""
+        self._is_measuring = True
 
     def slope(self, name: str, key: str) -> float:
-        """Return the mean growth of a value since `mark`, 1/s; NaN if it was not reported twice."""
+        """Return the mean growth of a value since `measure_slopes`, 1/s; NaN if it was not reported twice."""
         start_s, before = self._first.get(name, (0.0, {}))
         if key not in before or self._newest_s[name] <= start_s:
             return float("nan")
@@ -123,15 +125,12 @@ def measure_stack(
                 stack.activate(name)
         bare = BareThread()
         bare.start()
+        listener.measure_slopes()
         start_s, cpu_before = time.monotonic(), _cpu_seconds(stack)
-        is_marked = False
         while (elapsed_s := time.monotonic() - start_s) < duration_s:
             time.sleep(SLICE_S)
             _spin(stack)
             report(elapsed_s)
-            if not is_marked and elapsed_s > SETTLING_S:
-                is_marked = True
-                listener.mark()
         cpu_after, elapsed_s = _cpu_seconds(stack), time.monotonic() - start_s
         bare.finish()
         _spin(stack, LAST_DIAGNOSTICS_S)
@@ -158,7 +157,7 @@ def bridge_figures(listener: DiagnosticsListener) -> dict[str, Any]:
         "missed_ticks": int(values["missed_ticks"]),
         "safety": listener.messages["command_bridge"],
     }
-    for name, unit in (("lateness", "ms"), ("arrival", "ms"), ("latency", "us"), ("processing", "us")):
+    for name, unit in (("lateness", "ms"), ("grid_lateness", "ms"), ("latency", "us"), ("processing", "us")):
         figures[f"{name}_{unit}"] = {item: float(values[f"{name}_{item}_{unit}"]) for item in STATISTICS}
     return figures
 

@@ -56,31 +56,42 @@ class CommandBridgeConfig(NodeConfig, BridgeConfig):
 class Timing:
     """How the bridge kept time since activation.
 
-    arrival, lateness: joint state received, and its command sent, against the grid of the joint states' stamps (both
-    contain the lateness of the sender); latency: from the publication of a joint state until its command is sent,
-    through DDS; processing: the bridge's part of it.
+    latency: from the publication of a joint state, which triggers the bridge, until its command is sent, through DDS;
+    lateness: by how much that exceeds the least latency of the last 0.1 s; processing: the bridge's part of it, from
+    the receipt of the state; grid_lateness: command sent, against the grid of the stamps, with the sender's lateness.
     """
 
     def __init__(self, period_ns: int) -> None:
         self._period_ns = period_ns
-        self._grids = GridLateness(), GridLateness()
+        self._grid, self._trigger = GridLateness(), GridLateness()
         self._before_ns: int | None = None
         self._start_ns = 0
-        self.arrival, self.lateness, self.latency, self.processing = (Distribution() for _ in range(4))
+        self.latency, self.lateness, self.processing, self.grid_lateness = (Distribution() for _ in range(4))
         self.missed_ticks = 0
 
-    def add(self, t_ns: int, receipt_ns: int, sent_ns: int, latency_ns: int | None) -> None:
-        """Count one answered joint state: its stamp, its receipt and its command's departure, monotonic clock."""
+    def add(self, t_ns: int, published_ns: int, receipt_ns: int, sent_ns: int) -> None:
+        """Count one answered joint state.
+
+        Parameters
+        ----------
+        t_ns : int
+            Its stamp, ns.
+        published_ns : int
+            When it was published, system clock, ns; 0 where the middleware does not say.
+        receipt_ns, sent_ns : int
+            When it was received and its command was sent, monotonic clock, ns.
+        """
         if self._before_ns is None:
             self._start_ns = sent_ns
         else:
             self.missed_ticks += max((t_ns - self._before_ns) // self._period_ns - 1, 0)
         self._before_ns = t_ns
         self.processing.add(sent_ns - receipt_ns)
-        self.arrival.add(self._grids[0].measure(receipt_ns, t_ns))
-        self.lateness.add(self._grids[1].measure(sent_ns, t_ns))
-        if latency_ns is not None:
-            self.latency.add(latency_ns)
+        self.grid_lateness.add(self._grid.measure(sent_ns, t_ns))
+        if published_ns:
+            sent_system_ns = time.time_ns() - (time.monotonic_ns() - sent_ns)
+            self.latency.add(sent_system_ns - published_ns)
+            self.lateness.add(self._trigger.measure(sent_system_ns, published_ns))
 
     def values(self) -> dict[str, object]:
         """Return the figures for /diagnostics."""
@@ -91,8 +102,8 @@ class Timing:
             "missed_ticks": self.missed_ticks,
         }
         for name, distribution, unit, unit_ns in (
-            ("arrival", self.arrival, "ms", 1e6),
             ("lateness", self.lateness, "ms", 1e6),
+            ("grid_lateness", self.grid_lateness, "ms", 1e6),
             ("latency", self.latency, "us", 1e3),
             ("processing", self.processing, "us", 1e3),
         ):
@@ -260,9 +271,8 @@ class CommandBridgeNode(ContactNode):
         if command is not None:
             self._next_watch_ns = receipt_ns + self._state_timeout_ns
             sent_ns = self._send(command)
-            latency_ns = time.time_ns() - published_ns if published_ns else None
             self._publish_log(command)
-            self._timing.add(t_ns, receipt_ns, sent_ns, latency_ns)
+            self._timing.add(t_ns, published_ns, receipt_ns, sent_ns)
         self._report_change()
 
     def _read_state(

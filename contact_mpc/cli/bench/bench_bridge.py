@@ -94,9 +94,9 @@ def _progress(title: str, total_s: float) -> Iterator[Callable[[float], None]]:
 def _table(result: dict[str, Any]) -> Table:
     table = Table("", "median", "p90", "p99", "p99.9", "max", title=f"bench bridge: {result['safety']}")
     for label, key in (
-        ("command sent, against the grid, ms", "lateness_ms"),
-        ("state received, against the grid, ms", "arrival_ms"),
-        ("bare thread, ms", "bare_thread_lateness_ms"),
+        ("lateness of commands after their states, ms", "lateness_ms"),
+        ("lateness of a bare thread, ms", "bare_thread_lateness_ms"),
+        ("commands against the grid of stamps, ms", "grid_lateness_ms"),
         ("state published to command sent, us", "latency_us"),
         ("of it in the bridge, us", "processing_us"),
         ("round trip, bridge alone, us", "round_trip_us"),
