@@ -1,13 +1,61 @@
-"""What every test starts from: no DDS traffic leaves the machine, one BLAS thread, repeatable property tests."""
+"""What every test starts from: no DDS traffic leaves the machine, one BLAS thread, repeatable property tests.
+
+Also the two systems, and the one check of derivatives that all tests share.
+"""
 
 import os
+from collections.abc import Callable
 
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 for _library in ("OPENBLAS", "OMP", "MKL"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
-from hypothesis import settings  # noqa: E402  (numpy must find the thread counts set)
+import numpy as np  # noqa: E402  (numpy must find the thread counts set)
+import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
+
+from contact_mpc.model.system import System, load_system  # noqa: E402
+from contact_mpc.model.task import TaskConfig, load_task  # noqa: E402
 
 # No deadline: the first example compiles. Derandomised: a failure in CI is the same failure here.
 settings.register_profile("contact_mpc", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("contact_mpc")
+
+
+@pytest.fixture(scope="session")
+def allegro() -> System:
+    return load_system("allegro_ball")
+
+
+@pytest.fixture(scope="session")
+def planar() -> System:
+    return load_system("planar_hand_ball")
+
+
+@pytest.fixture(scope="session", params=["allegro_ball", "planar_hand_ball"])
+def each_task(request: pytest.FixtureRequest) -> TaskConfig:
+    return load_task(request.param)
+
+
+@pytest.fixture(scope="session")
+def check_jacobian() -> Callable[..., float]:
+    """Return a check of J = df/dx at x = 0 against five-point differences, whose error is O(step^4).
+
+    f maps a displacement (n,) to a displacement (m,) or an array of values. The largest entry of the deviation,
+    relative to the largest entry of the differences, must be at most `tolerance`; it is returned.
+    """
+
+    def check(
+        J: np.ndarray, f: Callable[[np.ndarray], np.ndarray], tolerance: float, step: float = 1e-4
+    ) -> float:
+        columns = []
+        for unit in np.eye(J.shape[-1]):
+            near, far = (f(s * unit) - f(-s * unit) for s in (step, 2.0 * step))
+            columns.append((8.0 * near - far) / (12.0 * step))
+        differences = np.stack(columns, axis=-1)
+        assert differences.shape == J.shape
+        error = np.abs(J - differences).max() / max(np.abs(differences).max(), 1e-300)
+        assert error <= tolerance, f"relative error {error:.2e}"
+        return float(error)
+
+    return check

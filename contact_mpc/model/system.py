@@ -253,7 +253,7 @@ def build_system(config: SystemConfig, path: Path) -> System:
         builder.add(urdfs[item.name], item.name, X_WR, free=item.mobility == "free")
         q_free.append(np.zeros(len(builder.joints) - n_joints))
         if item.mobility == "free":
-            q_free[-1] = np.concatenate([matrix_to_quaternion(X_WR.R), X_WR.p])
+            q_free[-1] = np.concatenate([matrix_to_quaternion(X_WR.R), X_WR.p, q_free[-1]])
     n_unactuated = len(builder.joints)
     for robot in config.robots:
         urdfs[robot.name] = _find_urdf(robot.urdf, path)
