@@ -113,7 +113,7 @@ def solve_derivatives(model: Model, ws: Newton, kappa: float, X: FloatArray) -> 
     G = X[:, :n_v]
     add_quadratic_derivative(model, ws.kin, ws.dq, G)
     rows = np.empty((model.pairs.dofs.shape[1], 2, 3))
-    for a in range(ws.count[0]):
+    for a in range(ws.n_active[0]):
         _add_contact_derivative(model, ws, ws.active[a], kappa, G, rows)
     for i in range(n_v):
         for j in range(n_v):

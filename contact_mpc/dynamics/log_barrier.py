@@ -26,6 +26,7 @@ from contact_mpc.geometry.contacts import (
     update_contacts,
     update_kinematics,
 )
+from contact_mpc.geometry.vectors import dot, row
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -43,7 +44,9 @@ LINE_SEARCH_STEPS = 20
 class Newton(NamedTuple):
     """Workspace of one step; arrays over n_v, and over contacts i for those that are active.
 
-    phi : (n_c,) gaps with offsets and shift;  d, delta, w : (n_c, 3);  W : (n_c, 3, 3);  shift, offset : (n_c,)
+    phi : (n_c,) gaps with offset and shift;  shift : (n_c,);  d, delta, w : (n_c, 3);  W : (n_c, 3, 3)
+    slip : (n_c, 3) displacement that a contact has before the step, part of d = slip + J dq, m
+    active : (n_c,) of which the first n_active[0] are indices of pairs within the activation distance
     """
 
     kin: Kinematics
@@ -57,13 +60,14 @@ class Newton(NamedTuple):
     dq: FloatArray
     phi: FloatArray
     shift: FloatArray
+    slip: FloatArray
     d: FloatArray
     delta: FloatArray
     w: FloatArray
     W: FloatArray
     WJ: FloatArray
     active: IntArray
-    count: IntArray
+    n_active: IntArray
 
 
 def make_newton(model: Model) -> Newton:
@@ -73,7 +77,8 @@ def make_newton(model: Model) -> Newton:
     return Newton(
         make_kinematics(model.tree), make_contacts(model.pairs), np.zeros((n_v, n_v)), np.zeros(n_v),
         np.zeros((n_v, n_v)), np.zeros((n_v, n_v)), np.zeros(n_v), np.zeros(n_v), np.zeros(n_v), np.zeros(n_c),
-        np.zeros(n_c), np.zeros((n_c, 3)), np.zeros((n_c, 3)), np.zeros((n_c, 3)), np.zeros((n_c, 3, 3)),
+        np.zeros(n_c), np.zeros((n_c, 3)), np.zeros((n_c, 3)), np.zeros((n_c, 3)), np.zeros((n_c, 3)),
+        np.zeros((n_c, 3, 3)),
         np.zeros((m, 3)), np.zeros(n_c, dtype=np.int64), np.zeros(1, dtype=np.int64),
     )
 
@@ -81,7 +86,7 @@ def make_newton(model: Model) -> Newton:
 @njit(**COMPILED)
 def _relative_displacements(model: Model, ws: Newton, x: FloatArray, out: FloatArray) -> None:
     """Write J_i x for every active contact."""
-    for a in range(ws.count[0]):
+    for a in range(ws.n_active[0]):
         c = ws.active[a]
         out[c] = 0.0
         for k in range(model.pairs.dof_count[c]):
@@ -91,8 +96,18 @@ def _relative_displacements(model: Model, ws: Newton, x: FloatArray, out: FloatA
 
 
 @njit(**COMPILED)
+def _update_displacements(model: Model, ws: Newton) -> None:
+    """Write d = slip + J dq for every active contact."""
+    _relative_displacements(model, ws, ws.dq, ws.d)
+    for a in range(ws.n_active[0]):
+        c = ws.active[a]
+        for i in range(3):
+            ws.d[c, i] += ws.slip[c, i]
+
+
+@njit(**COMPILED)
 def _is_inside(model: Model, ws: Newton) -> bool:
-    for a in range(ws.count[0]):
+    for a in range(ws.n_active[0]):
         c = ws.active[a]
         if not cone_value(ws.phi[c], model.mu[c], ws.con.n[c], ws.d[c]) > 0.0:
             return False
@@ -109,7 +124,7 @@ def assemble_newton(model: Model, ws: Newton, kappa: float) -> None:
             ws.H[i, j] = ws.Q[i, j]
             value += ws.Q[i, j] * ws.dq[j]
         ws.gradient[i] = value
-    for a in range(ws.count[0]):
+    for a in range(ws.n_active[0]):
         c = ws.active[a]
         barrier_terms(ws.phi[c], model.mu[c], ws.con.n[c], ws.d[c], kappa, ws.w[c], ws.W[c])
         J, W, w, WJ = ws.con.J[c], ws.W[c], ws.w[c], ws.WJ
@@ -131,7 +146,7 @@ def assemble_newton(model: Model, ws: Newton, kappa: float) -> None:
 def _slope(model: Model, ws: Newton, kappa: float, linear: float, quadratic: float, t: float) -> tuple[float, float]:
     """First and second derivative along the direction of the whole objective at step length t."""
     first, second = linear + quadratic * t, quadratic
-    for a in range(ws.count[0]):
+    for a in range(ws.n_active[0]):
         c = ws.active[a]
         n, d, delta, m2 = ws.con.n[c], ws.d[c], ws.delta[c], model.mu[c] ** 2
         nu, dnu, dd, cross, norm = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -165,7 +180,7 @@ def _line_search(model: Model, ws: Newton, kappa: float) -> float:
         linear += Qx * ws.direction[i]
         quadratic += Qd * ws.direction[i]
     high = 1e3
-    for a in range(ws.count[0]):
+    for a in range(ws.n_active[0]):
         c = ws.active[a]
         high = largest_step(ws.phi[c], model.mu[c], ws.con.n[c], ws.d[c], ws.delta[c], high)
     low, t = 0.0, min(1.0, 0.95 * high)
@@ -205,22 +220,27 @@ def _minimise(model: Model, ws: Newton, kappa: float, tolerance: float, budget: 
         t = _line_search(model, ws, kappa) if decrement2 > 0.01 else 1.0
         for i in range(n_v):
             ws.dq[i] += t * ws.direction[i]
-        _relative_displacements(model, ws, ws.dq, ws.d)
+        _update_displacements(model, ws)
     return ITERATION_LIMIT, budget, decrement2
+
+
+@njit(**COMPILED)
+def _slack(model: Model, ws: Newton, c: int) -> float:
+    """Return psi - mu |d_t|, the distance of d from the boundary of the cone along the normal, m."""
+    n, d = row(ws.con.n, c), row(ws.d, c)
+    nu = dot(n, d)
+    return ws.phi[c] + nu - model.mu[c] * np.sqrt(max(dot(d, d) - nu * nu, 0.0))
 
 
 @njit(**COMPILED)
 def _withdraw_shift(model: Model, ws: Newton) -> bool:
     """Reduce the shift as far as dq stays inside all cones; True when nothing of it is left."""
     keep = 0.0
-    for a in range(ws.count[0]):
+    for a in range(ws.n_active[0]):
         c = ws.active[a]
         if ws.shift[c] > 0.0:
-            nu = ws.con.n[c, 0] * ws.d[c, 0] + ws.con.n[c, 1] * ws.d[c, 1] + ws.con.n[c, 2] * ws.d[c, 2]
-            norm2 = ws.d[c, 0] ** 2 + ws.d[c, 1] ** 2 + ws.d[c, 2] ** 2
-            slack = ws.phi[c] + nu - model.mu[c] * np.sqrt(max(norm2 - nu * nu, 0.0))
-            keep = max(keep, 1.0 - SHIFT_FRACTION * slack / ws.shift[c])
-    for a in range(ws.count[0]):
+            keep = max(keep, 1.0 - SHIFT_FRACTION * _slack(model, ws, c) / ws.shift[c])
+    for a in range(ws.n_active[0]):
         c = ws.active[a]
         ws.phi[c] -= (1.0 - keep) * ws.shift[c]
         ws.shift[c] *= keep
@@ -263,20 +283,21 @@ def prepare_step(model: Model, ws: Newton, q: FloatArray, u: FloatArray, offset:
         if ws.phi[c] < model.activation:
             ws.active[count] = c
             count += 1
-    ws.count[0] = count
+    ws.n_active[0] = count
 
 
 @njit(**COMPILED)
-def _start_shifted(ws: Newton) -> bool:
-    """Start from dq = 0 with gaps shifted to at least MIN_START_GAP_M; return whether any shift was needed."""
+def _start_shifted(model: Model, ws: Newton) -> bool:
+    """Start from dq = 0 with gaps shifted to a slack of MIN_START_GAP_M; return whether any shift was needed."""
     shifted = False
     ws.dq[:] = 0.0
-    for a in range(ws.count[0]):
+    for a in range(ws.n_active[0]):
         c = ws.active[a]
-        ws.d[c] = 0.0
-        if ws.phi[c] < MIN_START_GAP_M:
-            ws.shift[c] = MIN_START_GAP_M - ws.phi[c]
-            ws.phi[c] = MIN_START_GAP_M
+        ws.d[c] = ws.slip[c]
+        lacking = MIN_START_GAP_M - _slack(model, ws, c)
+        if lacking > 0.0:
+            ws.shift[c] = lacking
+            ws.phi[c] += lacking
             shifted = True
     return shifted
 
@@ -288,17 +309,18 @@ def solve_step(
 ) -> tuple[int, int, float]:
     """Solve one step into ws.dq; return (status, Newton iterations, kappa * decrement^2).
 
-    offset (n_c,) is added to the gaps. With `warm`, ws.dq is tried as the start at the final kappa.
+    offset (n_c,) is added to the gaps, ws.slip to the displacements. With `warm`, ws.dq is tried as the start at the
+    final kappa.
     """
     prepare_step(model, ws, q, u, offset)
     iterations, stage = 0, min(kappa, FIRST_KAPPA)
     if warm:
-        _relative_displacements(model, ws, ws.dq, ws.d)
+        _update_displacements(model, ws)
         if _is_inside(model, ws):
             status, iterations, decrement2 = _minimise(model, ws, kappa, tolerance, MAX_ITERATIONS)
             if status == CONVERGED:
                 return status, iterations, decrement2
-    if _start_shifted(ws):
+    if _start_shifted(model, ws):
         status, used = _remove_shift(model, ws, stage)
         iterations += used
         if status != CONVERGED:

@@ -71,8 +71,10 @@ def build_pairs(system: System) -> Pairs:
     Raises
     ------
     ModelError
-        A pair has no sphere; only sphere pairs have closed forms here.
+        No pair can touch, or a pair has no sphere; only sphere pairs have closed forms here.
     """
+    if not system.pairs:
+        raise ModelError(f"{system.path}: nothing can touch: an object and a robot need a <collision> shape each")
     tree = system.tree
     rows = []
     for pair in system.pairs:
@@ -89,8 +91,9 @@ def build_pairs(system: System) -> Pairs:
         for k, (d, s) in enumerate(item[4]):
             dofs[i, k], dof_sign[i, k] = d, s
     counts = np.array([len(item[4]) for item in rows])
-    a, b, mu, sign = (np.array([item[k] for item in rows]) for k in range(4))
-    return Pairs(a.astype(np.int64), b.astype(np.int64), mu, sign, dofs, dof_sign, counts)
+    geom_a, geom_b = (np.array([item[k] for item in rows], dtype=np.int64) for k in (0, 1))
+    mu, signs = (np.array([item[k] for item in rows], dtype=np.float64) for k in (2, 3))
+    return Pairs(geom_a, geom_b, mu, signs, dofs, dof_sign, counts)
 
 
 def _pair_dofs(tree: Tree, body_a: int, body_b: int) -> list[tuple[int, float]]:

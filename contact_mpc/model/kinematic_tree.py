@@ -32,7 +32,6 @@ class Tree(NamedTuple):
     mass, p_BC, inertia_BC : kg, m, kg m^2 about the centre of mass in the axes of B
     dof_body : (n_v,) body that d moves;  dof_kind : (n_v,) REVOLUTE or PRISMATIC
     chain : (n_b, n_chain) degrees of freedom that move b, from the root on, padded with -1;  chain_count : (n_b,)
-    carries : (n_v, n_v) whether motion of k carries the body of d, [k, d]
     turns : (n_v, n_v) whether motion of k turns the axis of d: k is revolute and of an earlier joint, [k, d]
     sweeps : (n_v, n_v) whether the column of d moves along with k: turned, or revolute and shifted by it, [k, d]
     geom_body, geom_shape, geom_size (n_g, 3), R_BG, p_BG : size is (r, 0, 0), half extents, or (r, half length, 0)
@@ -52,7 +51,6 @@ class Tree(NamedTuple):
     dof_kind: IntArray
     chain: IntArray
     chain_count: IntArray
-    carries: BoolArray
     turns: BoolArray
     sweeps: BoolArray
     geom_body: IntArray
@@ -131,12 +129,12 @@ class TreeBuilder:
         mass, p_BC, inertia = _combine_inertias([body.masses for body in bodies])
         dof_body = np.repeat(np.arange(len(bodies)), widths_v)
         dof_kind = np.concatenate([_dof_kinds(body.kind) for body in bodies])
+        turns, sweeps = _influences(chains, dof_body, dof_kind)
         return Tree(
             np.array([body.parent for body in bodies]), np.array([body.kind for body in bodies]), i_q, i_v,
             np.array([body.X_PJ.R for body in bodies]), np.array([body.X_PJ.p for body in bodies]),
             np.array([body.axis for body in bodies]), mass, p_BC, inertia, dof_body, dof_kind,
-            chain, np.array([len(dofs) for dofs in chains]), *_influences(chains, dof_body, dof_kind),
-            *self._flatten_geometries(),
+            chain, np.array([len(dofs) for dofs in chains]), turns, sweeps, *self._flatten_geometries(),
         )
 
     def _chains(self, i_v: IntArray, widths_v: list[int]) -> list[list[int]]:
@@ -161,14 +159,13 @@ def _dof_kinds(kind: int) -> IntArray:
     return np.array([REVOLUTE] * 3 + [PRISMATIC] * 3) if kind == FREE else np.array([kind])
 
 
-def _influences(
-    chains: list[list[int]], dof_body: IntArray, dof_kind: IntArray
-) -> tuple[BoolArray, BoolArray, BoolArray]:
+def _influences(chains: list[list[int]], dof_body: IntArray, dof_kind: IntArray) -> tuple[BoolArray, BoolArray]:
+    """Return `turns` and `sweeps`; motion of k carries d where k is in the chain of d's body."""
     carries = np.array([[k in chains[body] for body in dof_body] for k in range(len(dof_body))])
     earlier = dof_body[:, None] < dof_body[None, :]
     turns = carries & earlier & (dof_kind == REVOLUTE)[:, None]
     shifts = carries & (dof_kind != REVOLUTE)[:, None] & (dof_kind == REVOLUTE)[None, :]
-    return carries, turns, turns | shifts
+    return turns, turns | shifts
 
 
 def _half_sizes(shape: Shape) -> tuple[float, float, float]:

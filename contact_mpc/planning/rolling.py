@@ -42,7 +42,9 @@ def roll_along(
     model = build_model(system)
     ws = make_newton(model)
     no_offset = np.zeros(len(model.mu))
-    q, rows, commands, gaps = q_start.copy(), [], [], None
+    q, gaps = q_start.copy(), None
+    rows: list[FloatArray] = []
+    commands: list[FloatArray] = []
     for k, target_u in enumerate(path_u):
         for step in range(substeps if k else 0):
             prepare_step(model, ws, q, q[system.n_q_u :].copy(), no_offset)

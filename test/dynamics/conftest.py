@@ -1,7 +1,6 @@
 """Systems that hide nothing: off-centre inertias, orientations that matter, every pair of shapes; random states."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
