@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,12 +46,12 @@ class Plan:
     provenance: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        count = self.times_s.shape[0]
-        if count < 1 or np.any(np.diff(self.times_s) <= 0.0):
+        if self.times_s.ndim != 1 or not self.times_s.size or not np.all(np.diff(self.times_s, prepend=-np.inf) > 0.0):
             raise InputError(f"plan: times_s must increase and have at least one entry; found {self.times_s}")
+        count = self.times_s.shape[0]
         for name in ARRAYS[1:]:
             array = getattr(self, name)
-            if array.shape[0] != count or not np.all(np.isfinite(array)):
+            if array.shape[:1] != (count,) or not np.all(np.isfinite(array)):
                 raise InputError(f"plan: {name} has shape {array.shape}; expected {count} finite rows, one per time")
 
     def sample_u(self, t_s: float) -> FloatArray:
@@ -102,12 +103,12 @@ def load_plan(path: Path | str, system: System | None = None) -> Plan:
     try:
         with np.load(path, allow_pickle=False) as data:
             header = json.loads(str(data["header"]))
-            arrays = {name: data[name] for name in ARRAYS}
+            arrays = {name: data[name].astype(np.float64) for name in ARRAYS}
     except FileNotFoundError as error:
         raise PlanError(f"{path}: no such plan file; write one with `contact-mpc plan TASK --out {path}`") from error
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
         raise PlanError(f"{path}: not a plan file of contact_mpc ({error})") from error
-    if header.pop("format", None) != FORMAT:
+    if not isinstance(header, dict) or header.pop("format", None) != FORMAT:
         raise PlanError(f"{path}: not a plan of format '{FORMAT}'; plan again with this version")
     if system is not None:
         _check_system(path, header, system, arrays)

@@ -244,6 +244,7 @@ def load_system(name: str | Path) -> System:
 
 def build_system(config: SystemConfig, path: Path) -> System:
     """Build a system from a validated configuration; URDF files are looked for beside `path`, then in urdf/."""
+    _check_names(config, path)
     builder, urdfs = TreeBuilder(), {}
     q_free: list[FloatArray] = []
     for item in config.objects:
@@ -261,18 +262,50 @@ def build_system(config: SystemConfig, path: Path) -> System:
         builder.add(urdfs[robot.name], robot.name, X_WR, free=False)
     joints = tuple(builder.joints[n_unactuated:])
     _check_limits(config, urdfs)
+    _check_friction(config, builder.links, path)
     q_u = np.concatenate(q_free)
     tree = builder.build()
     mid = np.array([np.clip(0.0, joint.lower, joint.upper) for joint in joints])
-    return System(
+    system = System(
         config, path, urdfs, tree, tuple(builder.geometries), _contact_pairs(config, builder.geometries), joints,
         builder.links, len(tree.dof_body) - len(joints), len(q_u), np.concatenate([q_u, mid]),
     )
+    _check_joints(system)
+    return system
 
 
 def _find_urdf(name: str, path: Path) -> Urdf:
     beside = path.parent / name
     return read_urdf(beside if beside.is_file() else resource("urdf", name))
+
+
+def _check_names(config: SystemConfig, path: Path) -> None:
+    names = [item.name for item in config.objects] + [item.name for item in config.robots]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ConfigError(f"{path}: the name '{twice[0]}' is given to several of robots and objects; each needs its own")
+
+
+def _check_joints(system: System) -> None:
+    """Joints are matched by name in tasks and messages; gains come one per joint."""
+    names = system.joint_names
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ModelError(f"{system.path}: two robots have a joint '{twice[0]}'; rename it in one of their URDFs")
+    for robot in system.config.robots:
+        for key in ("joint_stiffness_nm_per_rad", "joint_damping_nms_per_rad", "joint_reflected_inertia_kg_m2"):
+            _expand(system, robot, key)
+
+
+def _check_friction(config: SystemConfig, links: dict[tuple[str, str], tuple[int, Pose]], path: Path) -> None:
+    known = {name for key in links for name in key}
+    for index, pair in enumerate(config.friction.pairs):
+        for name in pair.bodies:
+            if name not in known:
+                raise ConfigError(
+                    f"{path}: friction.pairs.{index}.bodies: no link, robot or object '{name}'; "
+                    f"known: {', '.join(sorted(known))}"
+                )
 
 
 def _check_limits(config: SystemConfig, urdfs: dict[str, Urdf]) -> None:

@@ -2,7 +2,7 @@
 
 import difflib
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -105,12 +105,15 @@ def _explain(model: type[BaseModel], error: ValidationError) -> str:
 
 
 def _suggest(model: type[BaseModel], loc: tuple[int | str, ...]) -> str:
-    names = list(model.model_fields) if len(loc) == 1 else []
-    if not names:
-        names = [
-            field
-            for sub in (Friction, FrictionPair, RobotConfig, ObjectConfig)
-            for field in sub.model_fields
-        ]
+    owner = model
+    for part in loc[:-1]:
+        owner = _nested(owner.model_fields[part].annotation) if isinstance(part, str) else owner
+    names = list(owner.model_fields)
     close = difflib.get_close_matches(str(loc[-1]), names, n=1)
     return f" (did you mean '{close[0]}'?)" if close else f" (allowed: {', '.join(sorted(names))})"
+
+
+def _nested(annotation: Any) -> type[BaseModel]:
+    """Return the model that a field holds, by itself or in a tuple."""
+    candidates = (annotation, *get_args(annotation))
+    return next(item for item in candidates if isinstance(item, type) and issubclass(item, BaseModel))

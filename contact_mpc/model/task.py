@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from contact_mpc.model.system import System, load_system
 from contact_mpc.model.system_config import Vector3, read_yaml, validate
 
 FloatArray = NDArray[np.float64]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
 NS_PER_S = 1_000_000_000
 
 

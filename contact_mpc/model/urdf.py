@@ -4,7 +4,7 @@ Only what contact dynamics needs is read. Drake's ``<drake:capsule>`` is underst
 """
 
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -32,11 +32,15 @@ class Pose:
 
 @dataclass(frozen=True)
 class Shape:
-    """A collision primitive. size: sphere (r,), box (full x, y, z), capsule and cylinder (r, length along z), m."""
+    """A collision shape. size: sphere (r,), box (full x, y, z), capsule and cylinder (r, length along z), m.
+
+    A half_space has no size; a hull (the convex hull of a mesh) has vertices (n, 3), m, in its own frame.
+    """
 
     kind: str
     size: tuple[float, ...]
     X_LG: Pose
+    vertices: FloatArray = field(default_factory=lambda: np.zeros((0, 3)))
 
 
 @dataclass(frozen=True)
@@ -91,9 +95,17 @@ def read_urdf(path: Path) -> Urdf:
         raise ModelError(f"{path}: URDF cannot be read ({error.strerror})") from error
     except ET.ParseError as error:
         raise ModelError(f"{path}: not valid XML: {error}") from error
+    for tag in ("link", "joint"):
+        _check_names([element.get("name", "") for element in robot.findall(tag)], tag, path)
     links = {element.get("name", ""): _read_link(element, path) for element in robot.findall("link")}
     joints = tuple(_read_joint(element, path) for element in robot.findall("joint"))
     return Urdf(path, robot.get("name", path.stem), links, joints, _find_root(links, joints, path))
+
+
+def _check_names(names: list[str], tag: str, path: Path) -> None:
+    bad = sorted({name for name in names if not name or names.count(name) > 1})
+    if bad:
+        raise ModelError(f"{path}: every {tag} needs a name of its own; found {bad[0]!r} {names.count(bad[0])} time(s)")
 
 
 def _find_root(links: dict[str, Link], joints: tuple[Joint, ...], path: Path) -> str:
@@ -102,7 +114,11 @@ def _find_root(links: dict[str, Link], joints: tuple[Joint, ...], path: Path) ->
     if unknown:
         raise ModelError(f"{path}: a joint names link '{sorted(unknown)[0]}', which the file does not define")
     roots = [name for name in links if name not in children]
-    if len(roots) != 1 or len(children) != len(joints):
+    parents = {joint.child: joint.parent for joint in joints}
+    ancestors = set(links)  # n steps up from anywhere end at the root, unless there is a loop
+    for _ in links:
+        ancestors = {parents.get(name, name) for name in ancestors}
+    if len(roots) != 1 or len(children) != len(joints) or ancestors != set(roots):
         raise ModelError(f"{path}: links must form one tree; links without a parent: {roots}")
     return roots[0]
 
@@ -122,6 +138,11 @@ def _number(element: ET.Element | None, key: str, default: str, path: Path) -> f
     return float(_vector(element, key, default, path, count=1)[0])
 
 
+def _limit(element: ET.Element | None, key: str, default: float, path: Path) -> float:
+    """A limit may be left out: of a passive joint, and checked later where it is needed."""
+    return default if element is None or key not in element.attrib else _number(element, key, "", path)
+
+
 def _read_pose(element: ET.Element | None, path: Path) -> Pose:
     return Pose(rotation_from_rpy(_vector(element, "rpy", "0 0 0", path)), _vector(element, "xyz", "0 0 0", path))
 
@@ -136,7 +157,10 @@ def _read_link(element: ET.Element, path: Path) -> Link:
     tensor = inertial.find("inertia")
     xx, xy, xz, yy, yz, zz = (_number(tensor, key, "0", path) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
     I_C = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    return Link(name, _number(inertial.find("mass"), "value", "0", path), X_LC.p, X_LC.R @ I_C @ X_LC.R.T, collisions)
+    mass = _number(inertial.find("mass"), "value", "0", path)
+    if mass < 0.0:
+        raise ModelError(f"{path}: link '{name}' has mass {mass} kg; expected 0 or more")
+    return Link(name, mass, X_LC.p, X_LC.R @ I_C @ X_LC.R.T, collisions)
 
 
 def _read_shape(element: ET.Element, link: str, path: Path) -> Shape:
@@ -165,9 +189,9 @@ def _read_joint(element: ET.Element, path: Path) -> Joint:
     if norm < 1e-9:
         raise ModelError(f"{path}: joint '{name}' has a zero axis")
     limit = element.find("limit")
-    lower, upper = ("-inf", "inf") if kind in ("continuous", "fixed") else ("nan", "nan")
-    bounds = [float(lower if limit is None else limit.get("lower", lower)),
-              float(upper if limit is None else limit.get("upper", upper))]
-    rates = [float("nan" if limit is None else limit.get(key, "nan")) for key in ("velocity", "effort")]
+    lower, upper = (_limit(limit, key, np.nan, path) for key in ("lower", "upper"))
+    if kind in ("continuous", "fixed"):  # have no range, whatever the attributes say
+        lower, upper = -np.inf, np.inf
+    velocity, effort = (_limit(limit, key, np.nan, path) for key in ("velocity", "effort"))
     return Joint(name, kind, parent.get("link", ""), child.get("link", ""), _read_pose(element.find("origin"), path),
-                 axis / norm, bounds[0], bounds[1], rates[0], rates[1])
+                 axis / norm, lower, upper, velocity, effort)

@@ -1,0 +1,92 @@
+"""The URDF reader: what it reads, and a clear refusal of what it cannot use."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from contact_mpc.errors import ModelError
+from contact_mpc.model.urdf import Urdf, read_urdf
+
+ARM = """<robot name="arm" xmlns:drake="http://drake.mit.edu">
+  <link name="base"/>
+  <link name="upper">
+    <inertial><origin xyz="0.1 0 0" rpy="0 0 1.5707963267948966"/><mass value="2"/>
+      <inertia ixx="1" iyy="2" izz="3" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><origin xyz="0 0 1"/><geometry><drake:capsule radius="0.1" length="0.4"/></geometry></collision>
+  </link>
+  <joint name="turn" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 0 2"/>
+    <limit lower="-1" upper="1.5" effort="3" velocity="4"/></joint>
+</robot>"""
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[..., Urdf]:
+    """Return a reader of the arm with some of its text replaced."""
+
+    def make(*changes: tuple[str, str]) -> Urdf:
+        text = ARM
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        (tmp_path / "arm.urdf").write_text(text)
+        return read_urdf(tmp_path / "arm.urdf")
+
+    return make
+
+
+def test_joint_and_link_are_read(read: Callable) -> None:
+    urdf = read()
+    joint, link = urdf.joints[0], urdf.links["upper"]
+    assert (urdf.name, urdf.root, joint.name, joint.kind) == ("arm", "base", "turn", "revolute")
+    assert (joint.lower, joint.upper, joint.effort, joint.velocity) == (-1.0, 1.5, 3.0, 4.0)
+    np.testing.assert_array_equal(joint.axis, [0.0, 0.0, 1.0])
+    assert link.collisions[0].kind == "capsule" and link.collisions[0].size == (0.1, 0.4)
+
+
+def test_inertia_is_turned_into_the_axes_of_the_link(read: Callable) -> None:
+    np.testing.assert_allclose(read().links["upper"].inertia, np.diag([2.0, 1.0, 3.0]), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('<drake:capsule radius="0.1" length="0.4"/>', '<mesh filename="a.stl"/>', ("upper", "mesh", "sphere, box")),
+        ('radius="0.1"', 'radius="-0.1"', ("upper", "positive")),
+        ('radius="0.1" ', "", ("radius",)),
+        ('xyz="0 0 2"', 'xyz="0 0 0"', ("turn", "axis")),
+        ('xyz="0 0 2"', 'xyz="0 0"', ("xyz", "3 finite")),
+        ('xyz="0 0 2"', 'xyz="0 0 up"', ("xyz", "numbers")),
+        ('lower="-1"', 'lower="-90deg"', ("lower", "-90deg", "number")),
+        ('effort="3"', 'effort="inf"', ("effort", "finite")),
+        ('value="2"', 'value="-2"', ("upper", "mass")),
+        ('type="revolute"', 'type="floating"', ("turn", "floating", "revolute")),
+        ('<parent link="base"/>', "", ("turn", "parent")),
+        ('<parent link="base"/>', '<parent link="bass"/>', ("bass",)),
+        ('<link name="base"/>', '<link name="base"/><link name="loose"/>', ("loose", "one tree")),
+        ('<link name="base"/>', '<link name="base"/><link name="base"/>', ("link", "base", "2 time")),
+        ('joint name="turn"', "joint", ("joint", "name")),
+        ('<link name="base"/>', "", ("base",)),
+        ("</robot>", "", ("XML",)),
+    ],
+)
+def test_defect_is_named(old: str, new: str, words: tuple[str, ...], read: Callable) -> None:
+    with pytest.raises(ModelError) as caught:
+        read((old, new))
+    for word in ("arm.urdf", *words):
+        assert word in str(caught.value)
+
+
+def test_links_in_a_loop_beside_the_tree_are_refused(read: Callable) -> None:
+    loop = "".join(
+        f'<link name="{a}"/><joint name="to_{b}" type="fixed"><parent link="{a}"/><child link="{b}"/></joint>'
+        for a, b in ("xy", "yx")
+    )
+    with pytest.raises(ModelError, match="one tree"):
+        read(("</robot>", loop + "</robot>"))
+
+
+def test_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"none\.urdf"):
+        read_urdf(tmp_path / "none.urdf")
