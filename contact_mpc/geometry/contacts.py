@@ -1,6 +1,6 @@
 """Contacts of all pairs: signed distance, normal, contact point, Jacobian, and their derivatives along q.
 
-For a pair (A, B) with A a sphere, the normal n points from B to A and the contact point p lies halfway between the
+For a pair (A, B) with A a sphere (of radius 0 too: the corner of a box), the normal n points from B to A and the contact point p lies halfway between the
 two surfaces. Relative displacement of A with respect to B at p is d = J_c dq, with one column per degree of freedom
 that moves A (sign +) or B (sign -). Sources: seeds/003 "Quasi-dynamic" and "What about friction?"; the derivative of
 (phi, n, p) follows from the curvature N of the distance function (see `sphere_distance`):
@@ -9,6 +9,10 @@ that moves A (sign +) or B (sign -). Sources: seeds/003 "Quasi-dynamic" and "Wha
     dphi     = n . delta
     dn       = omega_B x n + N delta
     dp       = v_B(p) + delta - (r_A + phi / 2) N delta - n (n . delta) / 2
+
+Where A is no sphere its own turning omega counts, too: `turning` gives N delta + M omega in place of N delta, and
+dp has the slide T delta + P omega of the nearest point along A. Pairs without closed form (`EXTERNAL`) keep what
+`convex` has written.
 """
 
 from typing import NamedTuple
@@ -19,18 +23,22 @@ from numpy.typing import NDArray
 
 from contact_mpc.errors import ModelError
 from contact_mpc.geometry.sphere_distance import core_distance
+from contact_mpc.geometry.turning import nearest_on_segments, rim_direction, rim_motion, segment_motion
 from contact_mpc.geometry.vectors import Vector, axpy, dof_velocity, dot, minus, rotate, row, scaled
-from contact_mpc.model.kinematic_tree import SPHERE, Tree
+from contact_mpc.model.kinematic_tree import CAPSULE, HALF_SPACE, HULL, RIM, SPHERE, Tree
 from contact_mpc.model.kinematics import dof_axes_into, forward_kinematics_into
 from contact_mpc.model.system import System
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+POINT, SEGMENTS, LOWEST, EXTERNAL = 0, 1, 2, 3  # kinds of contacts
 
 
 class Pairs(NamedTuple):
-    """Contact pairs as flat arrays; geometry a is a sphere.
+    """Contacts as flat arrays; geometry a is a sphere where kind is POINT.
 
+    kind : (n_c,) POINT, SEGMENTS (two capsules), LOWEST (a rim over a half-space) or EXTERNAL (no closed form)
+    radius : (n_c,) of the sphere or capsule a, m, 0 for others
     sign : (n_c,) +1 where the object owns the sphere a, -1 where it owns b
     dofs (n_c, m), dof_sign (n_c, m), dof_count (n_c,) : columns of J_c, + for A and - for B
     """
@@ -42,6 +50,8 @@ class Pairs(NamedTuple):
     dofs: IntArray
     dof_sign: FloatArray
     dof_count: IntArray
+    kind: IntArray
+    radius: FloatArray
 
 
 class Kinematics(NamedTuple):
@@ -55,7 +65,10 @@ class Kinematics(NamedTuple):
 
 
 class Contacts(NamedTuple):
-    """Workspace of contacts: phi (n_c,), n, p (n_c, 3), centre of A (n_c, 3), N (n_c, 3, 3), J (n_c, m, 3)."""
+    """Workspace of contacts: phi (n_c,), n, p (n_c, 3), centre of A (n_c, 3), N (n_c, 3, 3), J (n_c, m, 3).
+
+    M, T, P : (n_c, 3, 3), see `turning`; used where the contact's kind is not POINT.
+    """
 
     phi: FloatArray
     n: FloatArray
@@ -63,37 +76,44 @@ class Contacts(NamedTuple):
     centre: FloatArray
     N: FloatArray
     J: FloatArray
+    M: FloatArray
+    T: FloatArray
+    P: FloatArray
 
 
 def build_pairs(system: System) -> Pairs:
-    """Lay out the system's contact pairs with the sphere first.
+    """Lay out the system's contacts.
 
     Raises
     ------
     ModelError
-        No pair can touch, or a pair has no sphere; only sphere pairs have closed forms here.
+        No pair can touch, or the bodies of a pair are carried by the same joint.
     """
     if not system.pairs:
         raise ModelError(f"{system.path}: nothing can touch: an object and a robot need a <collision> shape each")
-    tree = system.tree
-    rows = []
-    for pair in system.pairs:
-        a, b, sign = pair.geometry_a, pair.geometry_b, 1.0
-        if tree.geom_shape[a] != SPHERE:
-            a, b, sign = b, a, -1.0
-        if tree.geom_shape[a] != SPHERE:
-            names = [f"{system.geometries[g].link} ({system.geometries[g].shape.kind})" for g in (a, b)]
-            raise ModelError(f"{system.path}: contact pair {' - '.join(names)} needs a sphere on one side")
-        rows.append((a, b, pair.mu, sign, _pair_dofs(tree, tree.geom_body[a], tree.geom_body[b])))
-    width = max(len(item[4]) for item in rows)
-    dofs, dof_sign = np.zeros((len(rows), width), dtype=np.int64), np.zeros((len(rows), width))
-    for i, item in enumerate(rows):
-        for k, (d, s) in enumerate(item[4]):
+    tree, contacts = system.tree, system.contacts
+    columns = [_pair_dofs(tree, tree.geom_body[item.geometry_a], tree.geom_body[item.geometry_b]) for item in contacts]
+    width = max(map(len, columns))
+    dofs, dof_sign = np.zeros((len(contacts), width), dtype=np.int64), np.zeros((len(contacts), width))
+    for i, column in enumerate(columns):
+        for k, (d, s) in enumerate(column):
             dofs[i, k], dof_sign[i, k] = d, s
-    counts = np.array([len(item[4]) for item in rows])
-    geom_a, geom_b = (np.array([item[k] for item in rows], dtype=np.int64) for k in (0, 1))
-    mu, signs = (np.array([item[k] for item in rows], dtype=np.float64) for k in (2, 3))
-    return Pairs(geom_a, geom_b, mu, signs, dofs, dof_sign, counts)
+    geom_a = np.array([item.geometry_a for item in contacts], dtype=np.int64)
+    geom_b = np.array([item.geometry_b for item in contacts], dtype=np.int64)
+    kind = np.array([_kind(tree.geom_shape[a], tree.geom_shape[b]) for a, b in zip(geom_a, geom_b, strict=True)])
+    radius = np.where((kind == POINT) | (kind == SEGMENTS), tree.geom_size[geom_a, 0], 0.0)
+    return Pairs(
+        geom_a, geom_b, np.array([item.mu for item in contacts]), np.array([item.sign for item in contacts]),
+        dofs, dof_sign, np.array([len(column) for column in columns]), kind, radius,
+    )
+
+
+def _kind(shape_a: int, shape_b: int) -> int:
+    if shape_a == SPHERE and shape_b != HULL:
+        return POINT
+    if shape_a == CAPSULE and shape_b == CAPSULE:
+        return SEGMENTS
+    return LOWEST if shape_a == RIM and shape_b == HALF_SPACE else EXTERNAL
 
 
 def _pair_dofs(tree: Tree, body_a: int, body_b: int) -> list[tuple[int, float]]:
@@ -116,7 +136,7 @@ def make_contacts(pairs: Pairs) -> Contacts:
     n_c, m = pairs.dofs.shape
     return Contacts(
         np.zeros(n_c), np.zeros((n_c, 3)), np.zeros((n_c, 3)), np.zeros((n_c, 3)), np.zeros((n_c, 3, 3)),
-        np.zeros((n_c, m, 3)),
+        np.zeros((n_c, m, 3)), np.zeros((n_c, 3, 3)), np.zeros((n_c, 3, 3)), np.zeros((n_c, 3, 3)),
     )
 
 
@@ -174,10 +194,51 @@ def _sphere_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c:
 
 
 @njit(cache=True)
+def _segment_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: int) -> None:
+    """Fill contact c of two capsules, in the world frame."""
+    a, b = pairs.geom_a[c], pairs.geom_b[c]
+    u, w = _geometry_axes(tree, kin, a)[2], _geometry_axes(tree, kin, b)[2]
+    half_a, half_b = tree.geom_size[a, 1], tree.geom_size[b, 1]
+    p_A, p_B = _geometry_position(tree, kin, a), _geometry_position(tree, kin, b)
+    s, t = nearest_on_segments(p_A, u, half_a, p_B, w, half_b)
+    centre = axpy(s, u, p_A)
+    r = minus(centre, axpy(t, w, p_B))
+    distance = np.sqrt(dot(r, r))
+    n = scaled(1.0 / distance, r) if distance > 1e-12 else (0.0, 0.0, 1.0)
+    phi = distance - tree.geom_size[a, 0] - tree.geom_size[b, 0]
+    segment_motion(c, r, n, u, w, abs(s) < half_a, abs(t) < half_b, con.N, con.M, con.T, con.P)
+    _write_contact(con, c, phi, n, axpy(-(pairs.radius[c] + 0.5 * phi), n, centre), centre)
+
+
+@njit(cache=True)
+def _rim_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: int) -> None:
+    """Fill contact c of the lowest point of a rim over a half-space, in the world frame."""
+    a, b = pairs.geom_a[c], pairs.geom_b[c]
+    axis, n = _geometry_axes(tree, kin, a)[2], _geometry_axes(tree, kin, b)[2]
+    d, length = rim_direction(n, axis)
+    centre = axpy(tree.geom_size[a, 1], d, _geometry_position(tree, kin, a))
+    phi = dot(n, minus(centre, _geometry_position(tree, kin, b)))
+    rim_motion(c, n, axis, d, length, tree.geom_size[a, 1], con.N, con.M, con.T, con.P)
+    _write_contact(con, c, phi, n, axpy(-0.5 * phi, n, centre), centre)
+
+
+@njit(cache=True)
+def _write_contact(con: Contacts, c: int, phi: float, n: Vector, p: Vector, centre: Vector) -> None:
+    con.phi[c] = phi
+    for i in range(3):
+        con.n[c, i], con.p[c, i], con.centre[c, i] = n[i], p[i], centre[i]
+
+
+@njit(cache=True)
 def update_contacts(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts) -> None:
     """Refresh all contacts for the poses in kin: phi, n, p, N and the columns of J_c."""
     for c in range(pairs.mu.shape[0]):
-        _sphere_contact(tree, pairs, kin, con, c)
+        if pairs.kind[c] == POINT:
+            _sphere_contact(tree, pairs, kin, con, c)
+        elif pairs.kind[c] == SEGMENTS:
+            _segment_contact(tree, pairs, kin, con, c)
+        elif pairs.kind[c] == LOWEST:
+            _rim_contact(tree, pairs, kin, con, c)
         p = row(con.p, c)
         for k in range(pairs.dof_count[c]):
             d = pairs.dofs[c, k]

@@ -8,6 +8,7 @@ curvature of the offset surface:
     segment    n = (c - c*) / s       N = (I - n n' - z z') / s   beside it, as for a point beyond its ends
     box        the same for a vertex and an edge, N = 0 over a face and inside
     cylinder   beside: as a segment; over a cap: N = 0; at the rim: curvature of the rim
+    half-space n = z, N = 0
 
 Valid away from the medial axis, where the normal jumps (the centre of a sphere, the diagonals inside a box).
 """
@@ -17,7 +18,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from contact_mpc.geometry.vectors import Vector, dot
-from contact_mpc.model.kinematic_tree import BOX, CAPSULE, CYLINDER
+from contact_mpc.model.kinematic_tree import BOX, CAPSULE, CYLINDER, HALF_SPACE
 
 FloatArray = NDArray[np.float64]
 Symmetric = tuple[float, float, float, float, float, float]  # xx, xy, xz, yy, yz, zz
@@ -101,5 +102,7 @@ def core_distance(shape: int, size: Vector, c: Vector) -> tuple[float, Vector, S
         return _box(c, size)
     if shape == CYLINDER:
         return _cylinder(c, size[0], size[1])
+    if shape == HALF_SPACE:
+        return c[2], (0.0, 0.0, 1.0), FLAT
     s, n, N = _segment(c, size[1] if shape == CAPSULE else 0.0)
     return s - size[0], n, N

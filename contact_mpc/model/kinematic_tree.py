@@ -17,8 +17,11 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 FREE, REVOLUTE, PRISMATIC = 0, 1, 2
-SPHERE, BOX, CAPSULE, CYLINDER = 0, 1, 2, 3
-SHAPE_CODES = {"sphere": SPHERE, "box": BOX, "capsule": CAPSULE, "cylinder": CYLINDER}
+SPHERE, BOX, CAPSULE, CYLINDER, HALF_SPACE, RIM, HULL = 0, 1, 2, 3, 4, 5, 6
+SHAPE_CODES = {
+    "sphere": SPHERE, "box": BOX, "capsule": CAPSULE, "cylinder": CYLINDER, "half_space": HALF_SPACE, "rim": RIM,
+    "hull": HULL,
+}
 WORLD = -1
 
 
@@ -34,7 +37,8 @@ class Tree(NamedTuple):
     chain : (n_b, n_chain) degrees of freedom that move b, from the root on, padded with -1;  chain_count : (n_b,)
     turns : (n_v, n_v) whether motion of k turns the axis of d: k is revolute and of an earlier joint, [k, d]
     sweeps : (n_v, n_v) whether the column of d moves along with k: turned, or revolute and shifted by it, [k, d]
-    geom_body, geom_shape, geom_size (n_g, 3), R_BG, p_BG : size is (r, 0, 0), half extents, or (r, half length, 0)
+    geom_body, geom_shape, geom_size (n_g, 3), R_BG, p_BG : size is (r, 0, 0), half extents, or (r, half length, 0);
+        a half-space is solid below z = 0 of its frame, a rim is the circle (0, r, 0) about z
     """
 
     parent: IntArray
@@ -116,6 +120,10 @@ class TreeBuilder:
         self.joints.append(joint)
         self._add_link(urdf, owner, joint.child, len(self.bodies) - 1, Pose(np.eye(3), np.zeros(3)))
 
+    def add_fixed(self, name: str, shape: Shape) -> None:
+        """Add a shape at rest in the world, at the pose X_LG of the shape."""
+        self.geometries.append(Geometry(name, name, shape, WORLD, shape.X_LG))
+
     def build(self) -> Tree:
         """Return the flat arrays."""
         bodies = self.bodies
@@ -169,6 +177,10 @@ def _influences(chains: list[list[int]], dof_body: IntArray, dof_kind: IntArray)
 
 
 def _half_sizes(shape: Shape) -> tuple[float, float, float]:
+    if shape.kind in ("half_space", "hull"):
+        return (0.0, 0.0, 0.0)
+    if shape.kind == "rim":
+        return (0.0, shape.size[0], 0.0)
     if shape.kind == "sphere":
         return (shape.size[0], 0.0, 0.0)
     if shape.kind == "box":

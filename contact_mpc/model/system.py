@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.errors import ConfigError, InputError, ModelError
+from contact_mpc.model.contact_points import ContactPair, PointBuilder, PointContact
 from contact_mpc.model.kinematic_tree import FREE, Geometry, Tree, TreeBuilder
 from contact_mpc.model.kinematics import forward_kinematics
 from contact_mpc.model.resources import resource
@@ -22,20 +23,11 @@ from contact_mpc.model.rotations import (
     rotation_log,
 )
 from contact_mpc.model.system_config import RobotConfig, SystemConfig, read_yaml, validate
-from contact_mpc.model.urdf import Joint, Pose, Urdf, read_urdf
+from contact_mpc.model.urdf import Joint, Pose, Shape, Urdf, read_urdf
 
 FloatArray = NDArray[np.float64]
 UNIT_QUATERNION_TOLERANCE = 1e-6
 INVERSE_KINEMATICS_STEPS = 50
-
-
-@dataclass(frozen=True)
-class ContactPair:
-    """Two geometries, by index, that may touch, and their friction coefficient."""
-
-    geometry_a: int
-    geometry_b: int
-    mu: float
 
 
 @dataclass(frozen=True)
@@ -50,8 +42,9 @@ class System:
     path: Path
     urdfs: dict[str, Urdf]
     tree: Tree
-    geometries: tuple[Geometry, ...]
+    geometries: tuple[Geometry, ...]  # as in the URDFs; the tree has the points that stand for some of them, too
     pairs: tuple[ContactPair, ...]
+    contacts: tuple[PointContact, ...]  # what the pairs are reduced to, one per row of every contact array
     joints: tuple[Joint, ...]  # actuated, in the order of q_a
     links: dict[tuple[str, str], tuple[int, Pose]]  # (owner, link) -> body, pose of the link in it
     n_v_u: int
@@ -208,7 +201,8 @@ class System:
     @cached_property
     def digest(self) -> str:
         """Hash over the YAML and every URDF."""
-        digest = hashlib.sha256(self.config.model_dump_json().encode())
+        unused = set() if self.config.fixed else {"fixed"}
+        digest = hashlib.sha256(self.config.model_dump_json(exclude=unused).encode())
         for key in sorted(self.urdfs):
             digest.update(self.urdfs[key].path.read_bytes())
         return digest.hexdigest()[:16]
@@ -264,11 +258,19 @@ def build_system(config: SystemConfig, path: Path) -> System:
     _check_limits(config, urdfs)
     _check_friction(config, builder.links, path)
     q_u = np.concatenate(q_free)
+    for item in config.fixed:
+        pose = Pose(rotation_from_rpy(np.array(item.rpy_rad)), np.array(item.position_m))
+        builder.add_fixed(item.name, Shape(item.shape, item.size_m, pose))
+    geometries = tuple(builder.geometries)
+    pairs = _contact_pairs(config, builder.geometries)
+    points = PointBuilder(builder.geometries)
+    contacts = points.expand(pairs)
+    builder.geometries = points.geometries
     tree = builder.build()
     mid = np.array([np.clip(0.0, joint.lower, joint.upper) for joint in joints])
     system = System(
-        config, path, urdfs, tree, tuple(builder.geometries), _contact_pairs(config, builder.geometries), joints,
-        builder.links, len(tree.dof_body) - len(joints), len(q_u), np.concatenate([q_u, mid]),
+        config, path, urdfs, tree, geometries, pairs, contacts, joints, builder.links,
+        len(tree.dof_body) - len(joints), len(q_u), np.concatenate([q_u, mid]),
     )
     _check_joints(system)
     return system
@@ -283,7 +285,7 @@ def _check_names(config: SystemConfig, path: Path) -> None:
     names = [item.name for item in config.objects] + [item.name for item in config.robots]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ConfigError(f"{path}: the name '{twice[0]}' is given to several of robots and objects; each needs its own")
+        raise ConfigError(f"{path}: the name '{twice[0]}' is given twice; objects, robots, fixed shapes need one each")
 
 
 def _check_joints(system: System) -> None:
@@ -298,7 +300,7 @@ def _check_joints(system: System) -> None:
 
 
 def _check_friction(config: SystemConfig, links: dict[tuple[str, str], tuple[int, Pose]], path: Path) -> None:
-    known = {name for key in links for name in key}
+    known = {name for key in links for name in key} | {item.name for item in config.fixed}
     for index, pair in enumerate(config.friction.pairs):
         for name in pair.bodies:
             if name not in known:

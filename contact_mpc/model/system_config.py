@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from contact_mpc.errors import ConfigError
 
@@ -57,6 +57,27 @@ class ObjectConfig(_Frozen):
     rpy_rad: Vector3 = (0.0, 0.0, 0.0)
 
 
+class FixedConfig(_Frozen):
+    """A shape at rest in the world, e.g. the ground: objects touch it, robots pass through."""
+
+    name: str
+    shape: Literal["half_space", "sphere", "box", "capsule", "cylinder"] = Field(
+        description="half_space: solid below its surface, whose normal is the z axis of the pose"
+    )
+    size_m: tuple[Positive, ...] = Field(
+        default=(), description="sphere: [radius]; box: [x, y, z]; capsule, cylinder: [radius, length]; else none"
+    )
+    position_m: Vector3 = (0.0, 0.0, 0.0)
+    rpy_rad: Vector3 = (0.0, 0.0, 0.0)
+
+    @model_validator(mode="after")
+    def _check_size(self) -> "FixedConfig":
+        count = {"half_space": 0, "sphere": 1, "box": 3}.get(self.shape, 2)
+        if len(self.size_m) != count:
+            raise ValueError(f"size_m of a {self.shape} has {count} values, found {len(self.size_m)}")
+        return self
+
+
 class SystemConfig(_Frozen):
     """Robots, objects and contact parameters of one system."""
 
@@ -68,6 +89,7 @@ class SystemConfig(_Frozen):
     friction: Friction
     robots: tuple[RobotConfig, ...] = Field(min_length=1)
     objects: tuple[ObjectConfig, ...] = Field(min_length=1)
+    fixed: tuple[FixedConfig, ...] = ()
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

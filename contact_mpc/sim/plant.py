@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from contact_mpc.errors import ConfigError, InputError
+from contact_mpc.errors import ConfigError, InputError, ModelError
 from contact_mpc.model.system import System
 from contact_mpc.sim.perturbation import PlantPerturbation
 
@@ -101,11 +101,14 @@ def make_plant(
         Unknown engine or interface.
     ConfigError
         The engine's package is not installed.
+    ModelError
+        The system has fixed shapes, or shapes other than spheres, boxes, capsules and cylinders.
     """
     if engine not in ENGINES:
         raise InputError(f"unknown plant '{engine}'; allowed: {', '.join(ENGINES)}")
     if interface not in INTERFACES:
         raise InputError(f"unknown interface '{interface}' of the plant; allowed: {', '.join(INTERFACES)}")
+    _check_shapes(system)
     module = {"drake": "pydrake", "mujoco": "mujoco"}[engine]
     if find_spec(module) is None:
         raise ConfigError(f"plant '{engine}' needs {module}; install it with: pip install 'contact_mpc[{engine}]'")
@@ -117,3 +120,13 @@ def make_plant(
     from contact_mpc.sim.mujoco_plant import MujocoPlant
 
     return MujocoPlant(system, interface, perturbation, gravity_compensation)
+
+
+def _check_shapes(system: System) -> None:
+    hulls = [item.link for item in system.geometries if item.shape.kind == "hull"]
+    if system.config.fixed or hulls:
+        names = [item.name for item in system.config.fixed] or hulls
+        raise ModelError(
+            f"{system.path}: the plants know no {'fixed shapes' if system.config.fixed else 'meshes'}; found "
+            f"{', '.join(names)}: put them on a link of a robot's URDF, as primitives"
+        )
