@@ -14,8 +14,8 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
-from contact_mpc.errors import ConfigError
-from contact_mpc.model.plan import save_plan
+from contact_mpc.errors import ConfigError, PlanError
+from contact_mpc.model.plan import load_plan, save_plan
 from contact_mpc.model.task import TaskConfig, load_task
 
 if TYPE_CHECKING:
@@ -56,9 +56,11 @@ def run(
 
     _check_choices(plant=(plant, PLANTS), clock=(clock, CLOCKS), interface=(interface, (None, *INTERFACES)))
     config = _load(task, duration_s, hold_s)
+    if plan is not None:
+        load_plan(plan, config.system)
     options = RunOptions(plant, clock, seed, params or config.name, interface, tuple(settings or ()))
     folder = make_run_folder(record, config.name)
-    with _terminable():
+    with _interruptible():
         execute(config, options, folder, plan, domain)
     metrics, page = judge(folder, config, report)
     result = {
@@ -142,17 +144,18 @@ def _check_choices(**choices: tuple[str | None, tuple[str | None, ...]]) -> None
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
-    """Treat SIGTERM as Ctrl-C, so that it too ends the nodes and closes the bag."""
+def _interruptible() -> Iterator[None]:
+    """Treat SIGTERM as Ctrl-C, and take only the first: nothing may interrupt the nodes' way down."""
 
     def interrupt(_number: int, _frame: object) -> None:
+        for number in before:
+            signal.signal(number, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @contextmanager
