@@ -10,6 +10,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -77,7 +78,7 @@ class RecorderNode(ContactNode):
         try:
             writer.close()
         except OSError as error:
-            writer.abort()
+            _abort(writer)
             raise BagError(f"bag {writer.path} could not be closed: {error}; free space on that disk") from error
 
     def diagnose(self) -> tuple[bytes, str, dict[str, object]]:
@@ -146,8 +147,16 @@ class RecorderNode(ContactNode):
             self._give_up(error)
 
     def _give_up(self, error: OSError) -> None:
-        assert self._writer is not None
-        self.fail(f"bag {self._writer.path} cannot be written: {error}; free space or choose another folder")
+        """End the process; what was written so far stays readable, without an index."""
+        writer, self._writer = self._writer, None
+        assert writer is not None
+        _abort(writer)
+        self.fail(f"bag {writer.path} cannot be written: {error}; free space or choose another folder")
+
+
+def _abort(writer: Writer) -> None:
+    with suppress(OSError):  # closing hands the rest of the buffer to the disk that has just refused it
+        writer.abort()
 
 
 def type_name(topic: Topic) -> str:
