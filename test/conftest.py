@@ -3,8 +3,10 @@
 Also the two systems, and the one check of derivatives that all tests share.
 """
 
+import functools
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 for _library in ("OPENBLAS", "OMP", "MKL"):
@@ -32,6 +34,18 @@ def planar() -> System:
     return load_system("planar_hand_ball")
 
 
+@pytest.fixture(scope="session")
+def named_system() -> Callable[[str], System]:
+    """Return a loader of the package's systems and of those in test/systems, by name; each is loaded once."""
+
+    @functools.cache
+    def load(name: str) -> System:
+        path = Path(__file__).parent / "systems" / f"{name}.yaml"
+        return load_system(path if path.is_file() else name)
+
+    return load
+
+
 @pytest.fixture(scope="session", params=["allegro_ball", "planar_hand_ball"])
 def each_task(request: pytest.FixtureRequest) -> TaskConfig:
     return load_task(request.param)
@@ -42,11 +56,13 @@ def check_jacobian() -> Callable[..., float]:
     """Return a check of J = df/dx at x = 0 against five-point differences, whose error is O(step^4).
 
     f maps a displacement (n,) to a displacement (m,) or an array of values. The largest entry of the deviation,
-    relative to the largest entry of the differences, must be at most `tolerance`; it is returned.
+    relative to the largest entry of the differences (or to `floor`, if that is larger), must be at most `tolerance`;
+    it is returned.
     """
 
     def check(
-        J: np.ndarray, f: Callable[[np.ndarray], np.ndarray], tolerance: float, step: float = 1e-4
+        J: np.ndarray, f: Callable[[np.ndarray], np.ndarray], tolerance: float, step: float = 1e-4,
+        floor: float = 1e-300,
     ) -> float:
         columns = []
         for unit in np.eye(J.shape[-1]):
@@ -54,7 +70,7 @@ def check_jacobian() -> Callable[..., float]:
             columns.append((8.0 * near - far) / (12.0 * step))
         differences = np.stack(columns, axis=-1)
         assert differences.shape == J.shape
-        error = np.abs(J - differences).max() / max(np.abs(differences).max(), 1e-300)
+        error = np.abs(J - differences).max() / max(np.abs(differences).max(), floor)
         assert error <= tolerance, f"relative error {error:.2e}"
         return float(error)
 

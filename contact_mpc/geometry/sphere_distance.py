@@ -104,5 +104,5 @@ def core_distance(shape: int, size: Vector, c: Vector) -> tuple[float, Vector, S
         return _cylinder(c, size[0], size[1])
     if shape == HALF_SPACE:
         return c[2], (0.0, 0.0, 1.0), FLAT
-    s, n, N = _segment(c, size[1] if shape == CAPSULE else 0.0)
+    s, n, N = _segment(c, size[1]) if shape == CAPSULE else _radial(c, (1.0, 1.0, 1.0))
     return s - size[0], n, N
