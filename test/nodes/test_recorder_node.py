@@ -117,14 +117,19 @@ def test_a_full_disk_ends_the_recorder_with_a_message(make_rig: Callable[..., An
     states = rig.publisher("joint_states")
     rig.connect(states)
     process = rig.stack.processes["recorder"]
-    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (100_000, 100_000))
-    publish(rig, states, 0, 4000)
+    publish(rig, states, 0, 300)
+    file = tmp_path / "bag" / "bag.mcap"
+    rig.wait_until(lambda: file.stat().st_size > 300 * 50, "the first chunk")
+    limit = file.stat().st_size + 10_000
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (limit, limit))
+    publish(rig, states, 300, 4000)
     with pytest.raises(StackError, match="node recorder ended with exit code 1"):
         rig.wait_until(lambda: False, "the end of the recorder")
     assert "cannot be written" in rig.log("recorder")
     assert "Traceback" not in rig.log("recorder")
     found = read_run(tmp_path / "bag")
     assert found.warnings
+    assert len(found.joint_states) >= 300
 
 
 def test_metadata_that_is_no_json_is_refused(make_rig: Callable[..., Any], tmp_path: Path) -> None:
