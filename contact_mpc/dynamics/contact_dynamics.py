@@ -5,15 +5,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from contact_mpc.dynamics.cone_derivatives import linearise_cones
+from contact_mpc.dynamics.cone_solution import StepSolution
 from contact_mpc.dynamics.derivatives import solve_derivatives, tangent_derivatives
-from contact_mpc.dynamics.log_barrier import CONVERGED, INFEASIBLE, ITERATION_LIMIT, make_newton, solve_step
+from contact_mpc.dynamics.lcp import solve_step_lcp
+from contact_mpc.dynamics.log_barrier import CONVERGED, INFEASIBLE, ITERATION_LIMIT, solve_step
+from contact_mpc.dynamics.qp import solve_qp
 from contact_mpc.dynamics.quadratic import Model
+from contact_mpc.dynamics.socp import solve_socp
+from contact_mpc.dynamics.step_problem import ProblemBuilder, StepProblem
 from contact_mpc.errors import InputError
 from contact_mpc.geometry.contacts import build_pairs
 from contact_mpc.model.system import System, check_vector
 
 FloatArray = NDArray[np.float64]
-FORMULATIONS = ("log_barrier",)
+FORMULATIONS = ("log_barrier", "socp", "qp", "lcp")
+REGULARIZATIONS = ("quasidynamic", "quasistatic")
+DEFAULT_EPSILON = 1e-6  # fraction of M_u that quasi-static objects keep
+DEFAULT_RAY_COUNT = 8
+DEEPEST_START_M = 0.01
+UNBALANCED_FRACTION = 1e-3  # of the forces on an object that its remaining inertia may carry
+LEAST_LOAD = 1e-3  # N and N m: an object without weight may miss its balance by this much
+UNBALANCED, DEEP_PENETRATION = "unbalanced", "deep_penetration"
 DEFAULT_TOLERANCE = 1e-14  # on kappa * decrement^2; B is then exact to about 1e-9
 STATUS = {
     CONVERGED: "converged",
@@ -21,6 +34,7 @@ STATUS = {
     INFEASIBLE: "infeasible",
 }
 NOT_DEFINITE_STATUS = "not_definite"
+CONVERGED_STATUS = STATUS[CONVERGED]
 
 
 @dataclass(frozen=True)
@@ -36,11 +50,17 @@ class StepResult:
     gaps : (n_c,) array
         Signed distances phi at q, m.
     status : str
-        "converged", "iteration_limit", "infeasible" (no displacement resolves the penetrations) or "not_definite".
+        "converged"; "iteration_limit"; "infeasible" (no displacement resolves the penetrations); "ray_termination" (the
+        same for lcp: pivoting found no solution); "unbalanced" (quasi-static: the contacts cannot balance the forces
+        on the objects, which run away); "deep_penetration" (solved, but a gap with its offset is below -1 cm at q,
+        where gaps are no longer linear: move the bodies apart or pass an offset); "not_definite", "failed" (round-off).
     residual : float
-        kappa * decrement^2 at the end, -.
+        log_barrier: kappa * decrement^2 at the end, -. Others: largest entry of the force balance, N or N m.
     iterations : int
-        Newton iterations over all stages.
+        log_barrier: Newton iterations over all stages. socp, qp: iterations of clarabel. lcp: pivots.
+
+    Where socp, qp and lcp have no solution ("infeasible", "ray_termination", "failed", or stopped at a limit) q_next
+    and impulses are NaN.
     """
 
     q_next: FloatArray
@@ -53,17 +73,25 @@ class StepResult:
     @property
     def is_converged(self) -> bool:
         """Whether q_next solves the step to the tolerance."""
-        return self.status == STATUS[CONVERGED]
+        return self.status == CONVERGED_STATUS
 
 
 @dataclass(frozen=True)
 class Linearisation:
-    """q_next ⊖ (nominal q_next) = A dq + B du to first order, tangent space; c (n_v,) is the nominal displacement."""
+    """q_next ⊖ (nominal q_next) = A dq + B du to first order, tangent space; c (n_v,) is the nominal displacement.
+
+    A and B are NaN where the step has no derivative: it did not converge, or a contact of qp or socp changes its mode.
+    """
 
     A: FloatArray
     B: FloatArray
     c: FloatArray
     step: StepResult
+
+    @property
+    def is_differentiable(self) -> bool:
+        """Whether A and B exist."""
+        return bool(np.all(np.isfinite(self.A)))
 
 
 def build_model(
@@ -91,32 +119,55 @@ def build_model(
 
 
 class ContactDynamics:
-    """Quasi-dynamic contact dynamics of a system.
+    """Contact dynamics of a system, one step at a time, in one of four formulations.
 
     Parameters
     ----------
     system : System
     formulation : str
-        "log_barrier": smoothed, see `contact_mpc.dynamics.log_barrier`.
+        "log_barrier": smoothed, see `contact_mpc.dynamics.log_barrier`; "socp", "qp": Anitescu's convex programs, see
+        the modules of these names; "lcp": Stewart-Trinkle, see `contact_mpc.dynamics.lcp`.
     h_s, kappa, friction : float, optional
         Time step s, barrier weight 1/J, friction coefficient of all pairs; the system's where None.
     tolerance : float
-        On kappa * decrement^2.
+        log_barrier: on kappa * decrement^2.
+    regularization : str, optional
+        "quasidynamic": objects start every step at rest and have their inertia M_u / h^2 (default). "quasistatic":
+        forces on objects balance (default of lcp); of M_u the fraction `epsilon` is kept, so that of all motions that
+        balance the least is taken, and "unbalanced" is reported where it carries more than a thousandth of the forces.
+    epsilon : float
+        Fraction of M_u under "quasistatic", -.
+    ray_count : int
+        Rays of the polyhedral cones of qp and lcp in space, even, at least 4; planar systems have two.
     """
 
     def __init__(
         self, system: System, formulation: str = "log_barrier", h_s: float | None = None,
         kappa: float | None = None, friction: float | None = None, tolerance: float = DEFAULT_TOLERANCE,
+        regularization: str | None = None, epsilon: float = DEFAULT_EPSILON, ray_count: int = DEFAULT_RAY_COUNT,
     ) -> None:
         if formulation not in FORMULATIONS:
             raise InputError(f"formulation '{formulation}'; allowed: {', '.join(FORMULATIONS)}")
+        if regularization is None:
+            regularization = "quasistatic" if formulation == "lcp" else "quasidynamic"
+        if regularization not in REGULARIZATIONS:
+            raise InputError(f"regularization '{regularization}'; allowed: {', '.join(REGULARIZATIONS)}")
+        if not 0.0 < epsilon <= 1.0:
+            raise InputError(f"epsilon = {epsilon}; expected a fraction in (0, 1], e.g. {DEFAULT_EPSILON}")
+        if ray_count < 4 or ray_count % 2:
+            raise InputError(f"ray_count = {ray_count}; expected an even number of at least 4, e.g. 8")
         self.system = system
+        self.formulation, self.regularization = formulation, regularization
         self.model = build_model(system, h_s, friction)
+        self.h_s = self.model.h
+        if regularization == "quasistatic":  # h enters the model as M_u / h^2 only
+            self.model = self.model._replace(h=self.h_s / np.sqrt(epsilon))
         self.kappa = float(system.config.kappa_per_j if kappa is None else kappa)
         if not (np.isfinite(self.kappa) and self.kappa > 0.0):
             raise InputError(f"kappa = {kappa}; expected a positive log-barrier weight in 1/J, e.g. 1e4")
-        self.tolerance = tolerance
-        self._workspace = make_newton(self.model)
+        self.tolerance, self.ray_count = tolerance, ray_count
+        self._builder = ProblemBuilder(self.model, system.q_default)
+        self._workspace = self._builder.workspace
         self._no_offset = np.zeros(len(self.model.mu))
 
     def step(self, q: FloatArray, u: FloatArray, offset: FloatArray | None = None) -> StepResult:
@@ -129,27 +180,88 @@ class ContactDynamics:
         InputError
             q or u have a wrong shape, non-finite values or a quaternion that is not of unit norm.
         """
+        q, u, offset = self._check(q, u, offset)
+        return self._step_smoothed(q, u, offset) if self.formulation == "log_barrier" else self._step(q, u, offset)[0]
+
+    def linearize(self, q: FloatArray, u: FloatArray, offset: FloatArray | None = None) -> Linearisation:
+        """Return A (n_v, n_v), B (n_v, n_a) and the displacement c (n_v,) at (q, u), in tangent space.
+
+        Raises
+        ------
+        InputError
+            As `step`; and for lcp, whose solutions need not be unique or differentiable.
+        """
+        if self.formulation == "lcp":
+            raise InputError("formulation 'lcp' has no derivatives; take qp, socp or log_barrier")
+        q, u, offset = self._check(q, u, offset)
+        n_v, n_a = self.system.n_v, self.system.n_a
+        nothing = np.full((n_v, n_v), np.nan), np.full((n_v, n_a), np.nan)
+        if self.formulation != "log_barrier":
+            result, problem, solution = self._step(q, u, offset)
+            A, B = linearise_cones(self._builder, problem, solution) or nothing
+            return Linearisation(A, B, solution.dq, result)
+        result = self._step_smoothed(q, u, offset)
+        X, A, B = np.empty((n_v, n_v + n_a)), np.empty((n_v, n_v)), np.empty((n_v, n_a))
+        if not solve_derivatives(self.model, self._workspace, self.kappa, X):
+            return Linearisation(*nothing, self._workspace.dq.copy(), result)
+        tangent_derivatives(self.model, self._workspace, X, A, B)
+        return Linearisation(A, B, self._workspace.dq.copy(), result)
+
+    def assemble(self, q: FloatArray, u: FloatArray, offset: FloatArray | None = None) -> StepProblem:
+        """Return the matrices of the step at (q, u), as the solvers of socp, qp and lcp see them."""
+        return self._builder.build(*self._check(q, u, offset))
+
+    def _check(
+        self, q: FloatArray, u: FloatArray, offset: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         q, u = self.system.check_q(q), self.system.check_u(u)
-        offset = self._no_offset if offset is None else check_vector("offset", offset, len(self._no_offset))
+        return q, u, self._no_offset if offset is None else check_vector("offset", offset, len(self._no_offset))
+
+    def _step_smoothed(self, q: FloatArray, u: FloatArray, offset: FloatArray) -> StepResult:
         ws = self._workspace
         code, iterations, residual = solve_step(
             self.model, ws, q, u, offset, self.kappa, self.tolerance, False
         )
+        status = self._judge(STATUS.get(code, NOT_DEFINITE_STATUS), ws.Q, ws.b, ws.dq, offset)
         force = -ws.w * self.model.pairs.sign[:, None]
-        q_next = self.system.integrate(q, ws.dq)
         return StepResult(
-            q_next, self.model.h * force, ws.con.phi.copy(), STATUS.get(code, NOT_DEFINITE_STATUS), float(residual),
+            self.system.integrate(q, ws.dq), self.h_s * force, ws.con.phi.copy(), status, float(residual),
             int(iterations),
         )
 
-    def linearize(self, q: FloatArray, u: FloatArray, offset: FloatArray | None = None) -> Linearisation:
-        """Return A (n_v, n_v), B (n_v, n_a) and the displacement c (n_v,) at (q, u), in tangent space."""
-        result = self.step(q, u, offset)
-        n_v, n_a = self.system.n_v, self.system.n_a
-        X, A, B = np.empty((n_v, n_v + n_a)), np.empty((n_v, n_v)), np.empty((n_v, n_a))
-        if not solve_derivatives(self.model, self._workspace, self.kappa, X):
-            A.fill(np.nan)
-            B.fill(np.nan)
-            return Linearisation(A, B, self._workspace.dq.copy(), result)
-        tangent_derivatives(self.model, self._workspace, X, A, B)
-        return Linearisation(A, B, self._workspace.dq.copy(), result)
+    def _step(
+        self, q: FloatArray, u: FloatArray, offset: FloatArray
+    ) -> tuple[StepResult, StepProblem, StepSolution]:
+        problem = self._builder.build(q, u, offset)
+        solution = self._solve(problem)
+        status = self._judge(solution.status, problem.Q, problem.b, solution.dq, offset)
+        impulses = np.zeros((len(self.model.mu), 3))
+        impulses[problem.pair] = self.h_s * solution.force * self.model.pairs.sign[problem.pair, None]
+        is_found = bool(np.all(np.isfinite(solution.dq)))
+        q_next = self.system.integrate(q, solution.dq) if is_found else np.full(self.system.n_q, np.nan)
+        result = StepResult(
+            q_next, impulses, self._workspace.con.phi.copy(), status, solution.residual, solution.iterations
+        )
+        return result, problem, solution
+
+    def _solve(self, problem: StepProblem) -> StepSolution:
+        if self.formulation == "socp":
+            return solve_socp(problem)
+        if self.formulation == "qp":
+            return solve_qp(problem, self.ray_count)
+        return solve_step_lcp(problem, self.ray_count)
+
+    def _judge(self, status: str, Q: FloatArray, b: FloatArray, dq: FloatArray, offset: FloatArray) -> str:
+        """Return the status of a step, of which a converged one may still not be what it stands for."""
+        if status != CONVERGED_STATUS:
+            return status
+        if np.any(self._workspace.con.phi + offset < -DEEPEST_START_M):
+            return DEEP_PENETRATION
+        return status if self._is_balanced(Q, b, dq) else UNBALANCED
+
+    def _is_balanced(self, Q: FloatArray, b: FloatArray, dq: FloatArray) -> bool:
+        """Whether the objects' remaining inertia carries next to nothing; True for quasi-dynamic objects."""
+        n = self.model.n_v_u
+        carried, load = np.abs(Q[:n, :n] @ dq[:n]), np.abs(b[:n])
+        allowed = UNBALANCED_FRACTION * (load + load.max(initial=0.0))
+        return self.regularization == "quasidynamic" or bool(np.all(carried <= np.maximum(allowed, LEAST_LOAD)))

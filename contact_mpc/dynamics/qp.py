@@ -1,0 +1,54 @@
+"""Anitescu's step with a polyhedral friction cone, a quadratic program solved by clarabel.
+
+    min over dq   1/2 dq' Q dq + b' dq    s.t.   phi_i + (n_i + mu_i t_ij) . d_i >= 0   for every ray j   (seeds/001)
+
+The rays t_ij are `ray_count` unit tangents, evenly spread from t1 on; forces on A are f = sum_j beta_j (n + mu t_j),
+beta_j >= 0, so the friction cone is the pyramid inscribed in Coulomb's. In planar systems the two rays +t1, -t1 are all
+of the cone. Where it is wrong: hydroplaning as in `contact_mpc.dynamics.socp`; in space, friction depends on the
+direction of sliding by up to a factor cos(pi / ray_count).
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_mpc.dynamics.active_set import RAY, ActivePoint, Law
+from contact_mpc.dynamics.cone_solution import StepSolution, complete_solution
+from contact_mpc.dynamics.conic import LENGTH_M, solve_conic
+from contact_mpc.dynamics.step_problem import StepProblem
+
+FloatArray = NDArray[np.float64]
+
+
+def spread_rays(problem: StepProblem, i: int, ray_count: int) -> FloatArray:
+    """Return the components (r, 2) of the rays of contact i along t1 and t2; none without friction."""
+    if problem.mu[i] == 0.0:
+        return np.zeros((0, 2))
+    if problem.is_planar[i]:
+        return np.array([[1.0, 0.0], [-1.0, 0.0]])
+    angle = 2.0 * np.pi * np.arange(ray_count) / ray_count
+    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+def solve_qp(problem: StepProblem, ray_count: int) -> StepSolution:
+    """Solve the step over `ray_count` rays per contact."""
+    laws, directions = [], []
+    for i in range(len(problem.mu)):
+        rays = spread_rays(problem, i, ray_count)
+        for along in rays if len(rays) else np.zeros((1, 2)):
+            laws.append(Law(i, RAY, (float(along[0]), float(along[1]))))
+            directions.append(problem.n[i] + problem.mu[i] * along @ problem.tangents[i])
+    contact = np.array([law.contact for law in laws], dtype=np.int64)
+    c = np.array(directions).reshape(-1, 3)
+    G, g = np.einsum("ri,riv->rv", c, problem.J[contact]), problem.phi[contact]
+    found = solve_conic(problem.Q, problem.b, G, g, [1] * len(laws))
+    force = np.zeros_like(problem.n)
+    np.add.at(force, contact, found.multiplier[:, None] * c)
+    slack = found.slack / LENGTH_M
+    active = np.flatnonzero(found.multiplier > slack)
+    margin = float(np.maximum(found.multiplier, slack).min(initial=np.inf))
+    point = ActivePoint(tuple(laws[r] for r in active), found.x, found.multiplier[active])
+
+    def violation(polished: ActivePoint) -> float:
+        return -float(min((G @ polished.dq + g).min(initial=0.0), polished.m.min(initial=0.0)))
+
+    return complete_solution(problem, found, force, point, margin, violation)
