@@ -130,7 +130,9 @@ class MpcTrackerNode(ContactNode):
             else:
                 plan = self._solve(state, values)
         except InputError as error:
-            self._refuse("the estimate", error)
+            self._refused += 1
+            self._level, self._message = DiagnosticStatus.WARN, f"estimate refused: {error}"
+            self.get_logger().warning(self._message, throttle_duration_sec=WARN_PERIOD_S)
         self._holds += plan.is_hold
         self._plan.publish(messages.to_plan_message(plan, self._system.joint_names))
         self._status.publish(messages.to_status(self._level, "mpc_tracker", self._message, values))
@@ -178,8 +180,9 @@ class MpcTrackerNode(ContactNode):
             start_ns = messages.from_stamp(commands.header.stamp)
             self._tracker.set_reference(Reference(start_ns, plan))
         except InputError as error:
+            self._refused += 1
+            self.get_logger().error(f"reference refused: {error}")
             self._drop_reference("reference refused")
-            self._refuse("reference", error)
             return
         self._reference_start_ns = start_ns
         self.publish_diagnostics()
@@ -190,11 +193,6 @@ class MpcTrackerNode(ContactNode):
         self._tracker.set_reference(None)
         self._level, self._message = DiagnosticStatus.OK, reason
         self.publish_diagnostics()
-
-    def _refuse(self, what: str, error: InputError) -> None:
-        self._refused += 1
-        self._level, self._message = DiagnosticStatus.WARN, f"{what} refused: {error}"
-        self.get_logger().warning(self._message, throttle_duration_sec=WARN_PERIOD_S)
 
     # Requests.
 
