@@ -37,6 +37,8 @@ ROUGH_DECREMENT2 = 0.05  # a stage before the last need only lie near the centra
 MAX_ITERATIONS = 200
 MIN_START_GAP_M = 1e-4  # gaps below it are shifted to it at the start
 SHIFT_FRACTION = 0.9  # of the way to the boundary that the shift is withdrawn per stage
+SLOW_SHIFT = 0.5  # share left after a stage above which the barrier's weight is raised for the next
+SMALLEST_KAPPA = 1e-4
 MAX_SHIFT_STAGES = 60
 LINE_SEARCH_STEPS = 20
 
@@ -233,8 +235,8 @@ def _slack(model: Model, ws: Newton, c: int) -> float:
 
 
 @njit(**COMPILED)
-def _withdraw_shift(model: Model, ws: Newton) -> bool:
-    """Reduce the shift as far as dq stays inside all cones; True when nothing of it is left."""
+def _withdraw_shift(model: Model, ws: Newton) -> float:
+    """Reduce the shift as far as dq stays inside all cones; return the share of it that is left."""
     keep = 0.0
     for a in range(ws.n_active[0]):
         c = ws.active[a]
@@ -244,7 +246,7 @@ def _withdraw_shift(model: Model, ws: Newton) -> bool:
         c = ws.active[a]
         ws.phi[c] -= (1.0 - keep) * ws.shift[c]
         ws.shift[c] *= keep
-    return keep == 0.0
+    return keep
 
 
 @njit(**COMPILED)
@@ -252,8 +254,11 @@ def _remove_shift(model: Model, ws: Newton, kappa: float) -> tuple[int, int]:
     """Alternate withdrawing the shift and re-centring until dq is strictly inside the true cones."""
     iterations = 0
     for _ in range(MAX_SHIFT_STAGES):
-        if _withdraw_shift(model, ws):
+        keep = _withdraw_shift(model, ws)
+        if keep == 0.0:
             return CONVERGED, iterations
+        if keep > SLOW_SHIFT:
+            kappa = max(kappa / KAPPA_FACTOR, SMALLEST_KAPPA)  # the cost holds dq back: let the barrier weigh more
         status, used, _decrement = _minimise(model, ws, kappa, ROUGH_DECREMENT2, MAX_ITERATIONS)
         iterations += used
         if status == NOT_DEFINITE:  # the cones have shrunk to a point

@@ -1,0 +1,119 @@
+"""What a step refuses, and the statuses of its numerical outcomes."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from contact_mpc import ContactDynamics
+from contact_mpc.errors import ConfigError, InputError
+from contact_mpc.model.resources import resource
+from contact_mpc.model.system import System, load_system
+from contact_mpc.model.task import TaskConfig, load_task
+
+WALLS = """<robot name="walls"><link name="base">{walls}</link>
+  <joint name="slide" type="prismatic"><parent link="base"/><child link="tip"/><origin xyz="0 0 1"/><axis xyz="0 0 1"/>
+    <limit lower="-1" upper="1" effort="5" velocity="5"/></joint>
+  <link name="tip"><collision><geometry><sphere radius="0.01"/></geometry></collision></link></robot>"""
+WALL = '<collision><origin xyz="0 {y} 0"/><geometry><box size="1 0.1 1"/></geometry></collision>'
+SYSTEM = """name: slot
+friction: {default: 0.5}
+robots: [{name: walls, urdf: walls.urdf, joint_stiffness_nm_per_rad: 100.0, joint_damping_nms_per_rad: 1.0}]
+objects: [{name: ball, urdf: ball.urdf, mobility: free}]
+"""
+
+
+@pytest.fixture
+def slot(tmp_path: Path) -> Callable[[float], System]:
+    """Return a maker of a slot of some width, m, between two fixed walls with a ball of radius 0.06 m in its middle."""
+
+    def make(width: float) -> System:
+        walls = "".join(WALL.format(y=s * (0.5 * width + 0.05)) for s in (1.0, -1.0))
+        (tmp_path / "walls.urdf").write_text(WALLS.format(walls=walls))
+        (tmp_path / "slot.yaml").write_text(SYSTEM)
+        return load_system(tmp_path / "slot.yaml")
+
+    return make
+
+
+@pytest.mark.parametrize("what", ["q", "u"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_not_finite_are_refused(what: str, value: float, allegro: System) -> None:
+    arguments = {"q": allegro.q_default.copy(), "u": np.zeros(allegro.n_a)}
+    arguments[what][5] = value
+    for method in (ContactDynamics(allegro).step, ContactDynamics(allegro).linearize):
+        with pytest.raises(InputError, match=rf"{what} has non-finite values at indices \[5\]"):
+            method(**arguments)
+
+
+def test_wrong_shapes_and_quaternions_are_refused(allegro: System) -> None:
+    dynamics, q, u = ContactDynamics(allegro), allegro.q_default, np.zeros(allegro.n_a)
+    with pytest.raises(InputError, match=r"q has shape \(22,\); expected \(23,\)"):
+        dynamics.step(q[:-1], u)
+    with pytest.raises(InputError, match=r"u has shape \(1, 16\); expected \(16,\)"):
+        dynamics.step(q, u[None])
+    with pytest.raises(InputError, match="offset has shape"):
+        dynamics.step(q, u, np.zeros(3))
+    with pytest.raises(InputError, match="norm 1.01; a unit quaternion"):
+        dynamics.step(q * np.where(np.arange(23) < 4, 1.01, 1.0), u)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"friction": -0.1}, "friction = -0.1; expected a coefficient >= 0"),
+        ({"friction": np.nan}, "friction = nan"),
+        ({"h_s": 0.0}, "h_s = 0.0; expected a positive time step"),
+        ({"h_s": np.inf}, "h_s = inf"),
+        ({"kappa": -1.0}, "kappa = -1.0; expected a positive"),
+        ({"kappa": np.nan}, "kappa = nan"),
+        ({"formulation": "log_barier"}, "formulation 'log_barier'; allowed: .*log_barrier"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(arguments: dict, words: str, planar: System) -> None:
+    with pytest.raises(InputError, match=words):
+        ContactDynamics(planar, **arguments)
+
+
+def test_joint_without_stiffness_is_refused(tmp_path: Path) -> None:
+    text = resource("systems", "planar_hand_ball").read_text().replace("[50.0, 25.0", "[50.0, 0.0")
+    (tmp_path / "soft.yaml").write_text(text)
+    with pytest.raises(ConfigError, match="joint_stiffness_nm_per_rad.*greater than 0"):
+        load_system(tmp_path / "soft.yaml")
+
+
+def test_ball_in_a_slot_too_narrow_for_it_is_infeasible(slot: Callable) -> None:
+    system = slot(0.115)
+    result = ContactDynamics(system).step(system.q_default, np.zeros(1))
+    assert result.status == "infeasible" and not result.is_converged
+    assert result.gaps.min() == pytest.approx(-0.0025, abs=1e-12)
+    assert np.all(np.isfinite(result.q_next))
+
+
+def test_ball_in_a_slot_with_a_hair_of_room_falls_and_keeps_its_distance(slot: Callable) -> None:
+    system = slot(0.1202)
+    result = ContactDynamics(system).step(system.q_default, np.zeros(1))
+    assert result.is_converged
+    assert result.q_next[6] < 0.0
+    np.testing.assert_allclose(result.impulses[:2, 1].sum(), 0.0, atol=1e-9)
+
+
+def test_deep_penetration_is_pushed_out_in_one_step(each_task: TaskConfig) -> None:
+    system, dynamics = each_task.system, ContactDynamics(each_task.system)
+    q = each_task.start_q.copy()
+    axis = system.n_q_u - 1 if system.config.objects[0].mobility == "free" else 1
+    q[axis] -= 0.03  # into the fingers below
+    result = dynamics.step(q, each_task.start_u)
+    assert result.gaps.min() < -0.01
+    assert result.is_converged
+    assert dynamics.step(result.q_next, each_task.start_u).gaps.min() > 0.2 * result.gaps.min()
+
+
+def test_same_input_gives_the_same_bits_whatever_came_before() -> None:
+    task = load_task("allegro_ball")
+    dynamics, fresh = ContactDynamics(task.system), ContactDynamics(task.system)
+    dynamics.step(task.system.integrate(task.start_q, np.full(task.system.n_v, 0.01)), task.start_u)
+    first, second = dynamics.linearize(task.start_q, task.start_u), fresh.linearize(task.start_q, task.start_u)
+    np.testing.assert_array_equal(first.A, second.A)
+    np.testing.assert_array_equal(first.step.impulses, second.step.impulses)
