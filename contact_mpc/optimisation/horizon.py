@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from contact_mpc.dynamics.derivatives import solve_derivatives, tangent_derivatives
 from contact_mpc.dynamics.flags import COMPILED
+from contact_mpc.dynamics.integration import integrate_into
 from contact_mpc.dynamics.log_barrier import CONVERGED, Newton, make_newton, solve_step
 from contact_mpc.dynamics.quadratic import Model
 from contact_mpc.model.kinematic_tree import FREE, Tree
-from contact_mpc.model.rotations import quaternion_exp, quaternion_log, quaternion_multiply
+from contact_mpc.model.rotations import quaternion_log, quaternion_multiply
 from contact_mpc.optimisation.box_qp import solve_box_qp
 
 FloatArray = NDArray[np.float64]
@@ -86,20 +87,6 @@ def make_horizon(model: Model, n_q: int, T: int) -> Horizon:
         np.zeros(T * n_a), np.zeros(T, dtype=np.int64), np.zeros(3, dtype=np.int64),
         np.zeros(1), make_newton(model),
     )
-
-
-@njit(**COMPILED)
-def integrate_into(tree: Tree, q: FloatArray, dq: FloatArray, out: FloatArray) -> None:
-    """Write q ⊕ dq."""
-    for b in range(tree.parent.shape[0]):
-        i, j = tree.i_q[b], tree.i_v[b]
-        if tree.joint[b] == FREE:
-            turned = quaternion_multiply(quaternion_exp(dq[j : j + 3]), q[i : i + 4])
-            out[i : i + 4] = turned / np.sqrt(np.sum(turned * turned))
-            for k in range(3):
-                out[i + 4 + k] = q[i + 4 + k] + dq[j + 3 + k]
-        else:
-            out[i] = q[i] + dq[j]
 
 
 @njit(**COMPILED)

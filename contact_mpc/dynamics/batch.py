@@ -1,0 +1,127 @@
+"""Many smoothed steps with derivatives in one compiled call, for sampling, metrics and maps of the dynamics.
+
+Samples are independent. Each thread has its own workspace and takes a contiguous part of them, so that results do not
+depend on the number of threads. Python's lock is released meanwhile.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from contact_mpc.dynamics.contact_dynamics import NOT_DEFINITE_STATUS, STATUS, ContactDynamics
+from contact_mpc.dynamics.derivatives import solve_derivatives, tangent_derivatives
+from contact_mpc.dynamics.flags import COMPILED
+from contact_mpc.dynamics.integration import integrate_into
+from contact_mpc.dynamics.log_barrier import CONVERGED, Newton, make_newton, solve_step
+from contact_mpc.dynamics.quadratic import Model
+from contact_mpc.errors import InputError
+from contact_mpc.model.kinematic_tree import FREE
+from contact_mpc.model.system import UNIT_QUATERNION_TOLERANCE
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class BatchResult:
+    """N steps.
+
+    Attributes
+    ----------
+    q_next : (N, n_q) array
+        Next configurations.
+    dq : (N, n_v) array
+        Displacements.
+    A : (N, n_v, n_v) array, B : (N, n_v, n_a) array
+        Derivatives in tangent space; NaN where the step did not converge; without samples where not asked for.
+    status : (N,) array of str
+        As in `StepResult`; the depth of penetrations and the balance of quasi-static objects are not judged.
+    iterations : (N,) array of int
+        Newton iterations.
+    """
+
+    q_next: FloatArray
+    dq: FloatArray
+    A: FloatArray
+    B: FloatArray
+    status: NDArray[np.str_]
+    iterations: IntArray
+
+
+def step_batch(
+    dynamics: ContactDynamics, q: FloatArray, u: FloatArray, linearise: bool = True, threads: int = 1
+) -> BatchResult:
+    """Step from every q (N, n_q) with its u (N, n_a).
+
+    Raises
+    ------
+    InputError
+        The formulation is not log_barrier; wrong shapes, non-finite values, a quaternion that is not of unit norm;
+        threads < 1.
+    """
+    if dynamics.formulation != "log_barrier":
+        raise InputError(f"formulation '{dynamics.formulation}'; batches need 'log_barrier': call step in a loop")
+    if threads < 1:
+        raise InputError(f"threads = {threads}; expected at least 1")
+    q, u = _check_batch(dynamics, q, u)
+    n, n_v, n_a = len(q), dynamics.system.n_v, dynamics.system.n_a
+    n_linear = n if linearise else 0
+    out = BatchResult(
+        np.empty_like(q), np.empty((n, n_v)), np.full((n_linear, n_v, n_v), np.nan),
+        np.full((n_linear, n_v, n_a), np.nan), np.empty(n, dtype="<U16"), np.empty(n, dtype=np.int64),
+    )
+    codes = np.empty(n, dtype=np.int64)
+    ends = np.linspace(0, n, threads + 1).astype(int)
+
+    def run(part: slice) -> None:
+        linear = part if linearise else slice(0, 0)
+        _run(
+            dynamics.model, make_newton(dynamics.model), q[part], u[part], dynamics.kappa, dynamics.tolerance,
+            out.q_next[part], out.dq[part], out.A[linear], out.B[linear], codes[part], out.iterations[part],
+        )
+
+    parts = [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True) if b > a]
+    if len(parts) <= 1:
+        for part in parts:
+            run(part)
+    else:
+        with ThreadPoolExecutor(len(parts)) as pool:
+            list(pool.map(run, parts))
+    out.status[:] = [STATUS.get(int(code), NOT_DEFINITE_STATUS) for code in codes]
+    return out
+
+
+def _check_batch(dynamics: ContactDynamics, q: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+    system = dynamics.system
+    q, u = np.ascontiguousarray(q, dtype=np.float64), np.ascontiguousarray(u, dtype=np.float64)
+    n = len(q) if q.ndim == 2 else 0
+    for name, value, width in (("q", q, system.n_q), ("u", u, system.n_a)):
+        if value.ndim != 2 or value.shape != (n, width):
+            raise InputError(f"{name} has shape {value.shape}; expected (N, {width}), as many rows in q as in u")
+        bad = np.flatnonzero(~np.all(np.isfinite(value), axis=1))
+        if len(bad):
+            raise InputError(f"{name} has non-finite values in rows {bad[:10].tolist()}")
+    for kind, i in zip(system.tree.joint, system.tree.i_q, strict=True):
+        if kind == FREE:
+            off = np.abs(np.linalg.norm(q[:, i : i + 4], axis=1) - 1.0)
+            if off.max(initial=0.0) > UNIT_QUATERNION_TOLERANCE:
+                raise InputError(f"q[{off.argmax()}, {i}:{i + 4}] is not of unit norm: normalise quaternions wxyz")
+    return q, u
+
+
+@njit(nogil=True, **COMPILED)
+def _run(
+    model: Model, ws: Newton, q: FloatArray, u: FloatArray, kappa: float, tolerance: float, q_next: FloatArray,
+    dq: FloatArray, A: FloatArray, B: FloatArray, codes: IntArray, iterations: IntArray,
+) -> None:
+    n_v = dq.shape[1]
+    offset, X = np.zeros(model.mu.shape[0]), np.empty((n_v, n_v + u.shape[1]))
+    for i in range(q.shape[0]):
+        codes[i], iterations[i], _residual = solve_step(model, ws, q[i], u[i], offset, kappa, tolerance, False)
+        dq[i] = ws.dq
+        integrate_into(model.tree, q[i], ws.dq, q_next[i])
+        if A.shape[0] > 0 and codes[i] == CONVERGED and solve_derivatives(model, ws, kappa, X):
+            tangent_derivatives(model, ws, X, A[i], B[i])
