@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from contact_mpc.control.contact_matching import ContactMatching
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.log_barrier import measure_gaps
@@ -24,6 +25,7 @@ class Mpc:
         self.model = build_model(system, config.h_s, config.friction)
         self.horizon = make_horizon(self.model, system.n_q, config.horizon_steps)
         self.weights, self.bounds = build_weights(system, config), build_bounds(system, config)
+        self._matching = ContactMatching(system, self.model, config.contact_reach_m, config.minimum_gap_m)
 
     @property
     def u(self) -> FloatArray:
@@ -56,8 +58,16 @@ class Mpc:
         hz.q_ref[:] = q_ref
         hz.u_ref[:] = u_ref
         hz.u_before[:] = u_before
-        np.maximum(self.config.minimum_gap_m - measure_gaps(self.model, hz.newton, hz.q[0]), 0.0, out=hz.offset)
+        self._match_contacts(u_before)
         return all(self.improve() for _ in range(self.config.iterations if iterations is None else iterations))
+
+    def _match_contacts(self, u_before: FloatArray) -> None:
+        hz, config = self.horizon, self.config
+        if config.contact_matching:
+            self._matching.match(hz.newton, hz.q[0], u_before, config.kappa_per_j, hz.offset, hz.newton.slip)
+        else:
+            gaps = measure_gaps(self.model, hz.newton, hz.q[0])
+            np.maximum(config.minimum_gap_m - gaps, 0.0, out=hz.offset)
 
     def improve(self) -> bool:
         """Do one iteration (roll-out with A and B, box program) in one compiled call."""

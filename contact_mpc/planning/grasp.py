@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
 
 from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.dynamics.log_barrier import Newton, make_newton, prepare_step
-from contact_mpc.dynamics.quadratic import Model
+from contact_mpc.dynamics.log_barrier import make_newton, prepare_step
+from contact_mpc.geometry.fingers import closest_pair_per_finger, contact_jacobian, finger_of_pairs
 from contact_mpc.model.system import System
 
 FloatArray = NDArray[np.float64]
@@ -77,10 +77,10 @@ def compute_grasp(
     model = build_model(system)
     ws = make_newton(model)
     prepare_step(model, ws, q, q[system.n_q_u :].copy(), np.zeros(len(model.mu)))
-    chosen = closest_pair_per_finger(system, ws.con.phi, reach_m) if pairs is None else pairs
+    chosen = closest_pair_per_finger(finger_of_pairs(system), ws.con.phi, reach_m) if pairs is None else pairs
     if not len(chosen):
         return _failed(f"no robot link within {1e3 * reach_m:.2f} mm of the object")
-    J = np.vstack([contact_jacobian(model, ws, c) for c in chosen])
+    J = np.vstack([contact_jacobian(model.pairs, ws.con, c, system.n_v) for c in chosen])
     normals = ws.con.n[chosen]
     limit = effort_share * system.tau_max_nm
     f = _balance(J, -ws.b[: system.n_v_u], normals, friction, minimum_force_n, limit)
@@ -93,31 +93,6 @@ def compute_grasp(
     f_t = np.linalg.norm(f - f_n[:, None] * normals, axis=1)
     u = q[system.n_q_u :] - (J.T @ f.ravel())[system.n_v_u :] / system.kp
     return Grasp(True, chosen, f_n, 1.0 - f_t / (model.mu[chosen] * f_n), u)
-
-
-def closest_pair_per_finger(system: System, gaps: FloatArray, reach_m: float) -> IntArray:
-    """Return the pair with the smallest gap of each branch of the robots' trees, where it is within reach."""
-    best: dict[int, int] = {}
-    for c, pair in enumerate(system.pairs):
-        branch = first_body(system, system.geometries[pair.geometry_b].body)
-        if gaps[c] < reach_m and (branch not in best or gaps[c] < gaps[best[branch]]):
-            best[branch] = c
-    return np.array(sorted(best.values()), dtype=np.int64)
-
-
-def first_body(system: System, body: int) -> int:
-    """Return the first moving body of the branch that `body` belongs to; -1 for the world."""
-    while body >= 0 and system.tree.parent[body] >= 0:
-        body = int(system.tree.parent[body])
-    return body
-
-
-def contact_jacobian(model: Model, ws: Newton, c: int) -> FloatArray:
-    """Return J_c (3, n_v): relative displacement of the sphere of pair c; ws must belong to the configuration."""
-    J = np.zeros((3, ws.dq.shape[0]))
-    count = model.pairs.dof_count[c]
-    J[:, model.pairs.dofs[c, :count]] = ws.con.J[c, :count].T
-    return J
 
 
 def _balance(

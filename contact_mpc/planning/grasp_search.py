@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.log_barrier import make_newton, measure_gaps
+from contact_mpc.geometry.fingers import finger_of_pairs, first_body
 from contact_mpc.model.system import System
-from contact_mpc.planning.grasp import Grasp, compute_grasp, first_body
+from contact_mpc.planning.grasp import Grasp, compute_grasp
 from contact_mpc.planning.rolling import roll_along
 
 FloatArray = NDArray[np.float64]
@@ -65,7 +66,7 @@ class GraspSearch:
         system, fingers = self.system, []
         bodies = [int(system.tree.dof_body[system.n_v_u + a]) for a in range(system.n_a)]
         branches = [first_body(system, body) for body in bodies]
-        owners = [first_body(system, system.geometries[pair.geometry_b].body) for pair in system.pairs]
+        owners = finger_of_pairs(system).tolist()
         for branch in dict.fromkeys(branches):
             joints = np.array([a for a in range(system.n_a) if branches[a] == branch])
             fingers.append((joints, np.array([c for c, owner in enumerate(owners) if owner == branch])))

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.log_barrier import make_newton, prepare_step
+from contact_mpc.geometry.fingers import contact_jacobian
 from contact_mpc.model.system import System
-from contact_mpc.planning.grasp import compute_grasp, contact_jacobian
+from contact_mpc.planning.grasp import compute_grasp
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -51,7 +52,7 @@ def roll_along(
             gaps = ws.con.phi[pairs].copy() if gaps is None else gaps
             target = np.concatenate([target_u, q[system.n_q_u :]])
             dq_u = system.difference(q, target)[: system.n_v_u] / (substeps - step)
-            J = np.vstack([contact_jacobian(model, ws, c) for c in pairs])
+            J = np.vstack([contact_jacobian(model.pairs, ws.con, c, system.n_v) for c in pairs])
             closing = (ws.con.n[pairs] * (gaps - ws.con.phi[pairs])[:, None]).ravel()
             dq_a = _least_norm(J[:, system.n_v_u :], closing - J[:, : system.n_v_u] @ dq_u)
             q = system.integrate(q, np.concatenate([dq_u, dq_a]))

@@ -1,0 +1,42 @@
+"""Which contact pairs belong to which finger: a finger is a branch of a robot's tree, from its first moving body on."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_mpc.geometry.contacts import Contacts, Pairs
+from contact_mpc.model.system import System
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+def first_body(system: System, body: int) -> int:
+    """Return the first moving body of the branch that `body` belongs to; -1 for the world."""
+    while body >= 0 and system.tree.parent[body] >= 0:
+        body = int(system.tree.parent[body])
+    return body
+
+
+def finger_of_pairs(system: System) -> IntArray:
+    """Return, per contact pair, the first body of the finger that it belongs to; -1 for fixed geometry."""
+    return np.array([first_body(system, system.geometries[pair.geometry_b].body) for pair in system.pairs])
+
+
+def closest_pair_per_finger(fingers: IntArray, gaps: FloatArray, reach_m: float) -> IntArray:
+    """Return the pair with the smallest gap of each finger (and of fixed geometry), where it is below reach_m.
+
+    fingers is (n_c,) of `finger_of_pairs`, gaps is (n_c,).
+    """
+    best: dict[int, int] = {}
+    for c, finger in enumerate(fingers):
+        if gaps[c] < reach_m and (finger not in best or gaps[c] < gaps[best[finger]]):
+            best[int(finger)] = c
+    return np.array(sorted(best.values()), dtype=np.int64)
+
+
+def contact_jacobian(pairs: Pairs, contacts: Contacts, c: int, n_v: int) -> FloatArray:
+    """Return J_c (3, n_v): displacement of the sphere of pair c relative to the other geometry, world frame."""
+    J = np.zeros((3, n_v))
+    count = pairs.dof_count[c]
+    J[:, pairs.dofs[c, :count]] = contacts.J[c, :count].T
+    return J
