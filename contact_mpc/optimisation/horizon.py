@@ -4,9 +4,10 @@
     minimise    sum_{k=1..T} |e_k|^2_{Q_k} + sum_{k=0..T-1} |u_k - u_ref_k|^2_R + |u_k - u_{k-1}|^2_V
     subject to  u_min <= u_k <= u_max,  |u_k - u_k nominal| <= trust,  |u_0 - u_{-1}| <= first_step
 
-with e_k the tangent difference of the object to its reference and its change A .. B du (to first order in e). T = 1
-with V = 0 is the controller of seeds/003, "Controller". The states are eliminated, the box program in
-du is solved by `box_qp`, and u is the nominal of the next iteration.
+with e_k the tangent difference of the object to its reference and its change A .. B du (to first order in e). Where
+the bounds contradict each other, that of the first step goes before the limits, and both before the trust region.
+T = 1 with V = 0 is the controller of seeds/003, "Controller". The states are eliminated, the box program in du is
+solved by `box_qp`, and u is the nominal of the next iteration.
 """
 
 from typing import NamedTuple
@@ -22,7 +23,7 @@ from contact_mpc.dynamics.log_barrier import CONVERGED, Newton, make_newton, sol
 from contact_mpc.dynamics.quadratic import Model
 from contact_mpc.model.kinematic_tree import FREE, Tree
 from contact_mpc.model.rotations import quaternion_log, quaternion_multiply
-from contact_mpc.optimisation.box_qp import StagedHessian, solve_box_qp
+from contact_mpc.optimisation.box_qp import solve_box_qp
 
 FloatArray = NDArray[np.float64]
 
@@ -69,7 +70,7 @@ class Horizon(NamedTuple):
     X: FloatArray
     S: FloatArray
     error: FloatArray
-    H: StagedHessian
+    H: FloatArray
     f: FloatArray
     status: NDArray[np.int64]
     counts: NDArray[np.int64]
@@ -83,8 +84,7 @@ def make_horizon(model: Model, n_q: int, T: int) -> Horizon:
     return Horizon(
         np.zeros((T + 1, n_q)), np.zeros((T, n_a)), np.zeros((T + 1, n_q)), np.zeros((T, n_a)), np.zeros(n_a),
         np.zeros(n_c), np.zeros((T, n_v)), np.zeros((T, n_c, 3)), np.zeros((T, n_v, n_v)), np.zeros((T, n_v, n_a)),
-        np.zeros((n_v, n_v + n_a)), np.zeros((T, n_u, T * n_a)), np.zeros((T, n_u)),
-        StagedHessian(np.zeros(T * n_a), np.zeros(T * n_a), np.zeros((T * n_u, T * n_a)), n_a),
+        np.zeros((n_v, n_v + n_a)), np.zeros((T, n_u, T * n_a)), np.zeros((T, n_u)), np.zeros((T * n_a, T * n_a)),
         np.zeros(T * n_a), np.zeros(T, dtype=np.int64), np.zeros(3, dtype=np.int64),
         np.zeros(1), make_newton(model),
     )
@@ -143,27 +143,33 @@ def _sensitivities(model: Model, hz: Horizon) -> None:
 
 @njit(**COMPILED)
 def _assemble_program(model: Model, hz: Horizon, weights: Weights) -> None:
-    """Write H = D + M'M and f of the program in du; M stacks sqrt(Q) times the sensitivities."""
+    """Write H (full) and f of the program in du."""
     T, n_a, n_u = hz.u.shape[0], hz.u.shape[1], model.n_v_u
+    hz.H[:, :] = 0.0
     hz.f[:] = 0.0
-    hz.H.coupling[:] = 0.0
     for k in range(T):
         object_error_into(model.tree, n_u, hz.q_ref[k + 1], hz.q[k + 1], hz.error[k])
         for r in range(n_u):
-            root = np.sqrt(weights.Q_T[r] if k == T - 1 else weights.Q[r])
+            cost = weights.Q_T[r] if k == T - 1 else weights.Q[r]
             for i in range((k + 1) * n_a):
-                hz.H.M[k * n_u + r, i] = root * hz.S[k, r, i]
-                hz.f[i] += root * hz.error[k, r] * hz.H.M[k * n_u + r, i]
+                scaled = cost * hz.S[k, r, i]
+                hz.f[i] += scaled * hz.error[k, r]
+                for j in range(i + 1):
+                    hz.H[i, j] += scaled * hz.S[k, r, j]
     for k in range(T):
         for a in range(n_a):
             i = k * n_a + a
             before = hz.u[k - 1, a] if k > 0 else hz.u_before[a]
             rate = weights.V[a] * (hz.u[k, a] - before)
-            hz.H.diagonal[i] = weights.R[a] + weights.V[a] * (2.0 if k < T - 1 else 1.0)
+            hz.H[i, i] += weights.R[a] + weights.V[a]
             hz.f[i] += weights.R[a] * (hz.u[k, a] - hz.u_ref[k, a]) + rate
             if k > 0:
-                hz.H.coupling[i] = -weights.V[a]
+                hz.H[i - n_a, i - n_a] += weights.V[a]
+                hz.H[i, i - n_a] -= weights.V[a]
                 hz.f[i - n_a] -= rate
+    for i in range(T * n_a):
+        for j in range(i):
+            hz.H[j, i] = hz.H[i, j]
 
 
 @njit(**COMPILED)
@@ -178,11 +184,11 @@ def improve(model: Model, hz: Horizon, weights: Weights, bounds: Bounds, kappa: 
     for k in range(T):
         for a in range(n_a):
             i, u = k * n_a + a, hz.u[k, a]
-            low, high = max(bounds.lower[a] - u, -bounds.trust[a]), min(bounds.upper[a] - u, bounds.trust[a])
+            low, high = bounds.lower[a] - u, bounds.upper[a] - u
             if k == 0:
-                low = max(low, hz.u_before[a] - bounds.first_step[a] - u)
-                high = min(high, hz.u_before[a] + bounds.first_step[a] - u)
-            lower[i], upper[i] = min(low, high), max(low, high)
+                first, last = hz.u_before[a] - bounds.first_step[a] - u, hz.u_before[a] + bounds.first_step[a] - u
+                low, high = min(max(low, first), last), min(max(high, first), last)
+            lower[i], upper[i] = min(max(-bounds.trust[a], low), high), min(max(bounds.trust[a], low), high)
     status, factorisations, _residual = solve_box_qp(hz.H, hz.f, lower, upper, du)
     hz.counts[1], hz.counts[2] = factorisations, status
     hz.last_change[0] = np.max(np.abs(du))
