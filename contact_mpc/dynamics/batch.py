@@ -123,5 +123,6 @@ def _run(
         codes[i], iterations[i], _residual = solve_step(model, ws, q[i], u[i], offset, kappa, tolerance, False)
         dq[i] = ws.dq
         integrate_into(model.tree, q[i], ws.dq, q_next[i])
-        if A.shape[0] > 0 and codes[i] == CONVERGED and solve_derivatives(model, ws, kappa, X):
+        if A.shape[0] > 0 and codes[i] == CONVERGED:
+            solve_derivatives(model, ws, kappa, X)
             tangent_derivatives(model, ws, X, A[i], B[i])

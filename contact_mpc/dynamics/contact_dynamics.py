@@ -186,6 +186,8 @@ class ContactDynamics:
     def linearize(self, q: FloatArray, u: FloatArray, offset: FloatArray | None = None) -> Linearisation:
         """Return A (n_v, n_v), B (n_v, n_a) and the displacement c (n_v,) at (q, u), in tangent space.
 
+        A and B are NaN where the step did not converge.
+
         Raises
         ------
         InputError
@@ -202,8 +204,9 @@ class ContactDynamics:
             return Linearisation(A, B, solution.dq, result)
         result = self._step_smoothed(q, u, offset)
         X, A, B = np.empty((n_v, n_v + n_a)), np.empty((n_v, n_v)), np.empty((n_v, n_a))
-        if not solve_derivatives(self.model, self._workspace, self.kappa, X):
+        if not result.is_converged:
             return Linearisation(*nothing, self._workspace.dq.copy(), result)
+        solve_derivatives(self.model, self._workspace, self.kappa, X)
         tangent_derivatives(self.model, self._workspace, X, A, B)
         return Linearisation(A, B, self._workspace.dq.copy(), result)
 

@@ -17,9 +17,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from contact_mpc.dynamics.barrier import barrier_mixed
-from contact_mpc.dynamics.cholesky import factorise, solve_columns_in_place
+from contact_mpc.dynamics.cholesky import solve_columns_in_place
 from contact_mpc.dynamics.flags import COMPILED
-from contact_mpc.dynamics.log_barrier import Newton, assemble_newton
+from contact_mpc.dynamics.log_barrier import Newton
 from contact_mpc.dynamics.quadratic import Model, add_quadratic_derivative
 from contact_mpc.geometry.contacts import POINT
 from contact_mpc.geometry.vectors import Vector, axpy, cross, dof_velocity, dot, minus, row, scaled
@@ -138,12 +138,9 @@ def contact_motion(model: Model, ws: Newton, c: int, G: FloatArray, rows: FloatA
 
 
 @njit(**COMPILED)
-def solve_derivatives(model: Model, ws: Newton, kappa: float, X: FloatArray) -> bool:
-    """Write [d(dq)/dq, d(dq)/du] (n_v, n_v + n_a) at the solution in ws; False where H is not definite."""
+def solve_derivatives(model: Model, ws: Newton, kappa: float, X: FloatArray) -> None:
+    """Write [d(dq)/dq, d(dq)/du] (n_v, n_v + n_a); ws must be as `solve_step` left it when it converged."""
     n_v, n_v_u = ws.dq.shape[0], model.n_v_u
-    assemble_newton(model, ws, kappa)
-    if not factorise(ws.H, ws.L):
-        return False
     X[:, :] = 0.0
     G = X[:, :n_v]
     add_quadratic_derivative(model, ws.kin, ws.dq, G)
@@ -156,7 +153,6 @@ def solve_derivatives(model: Model, ws: Newton, kappa: float, X: FloatArray) -> 
     for i in range(model.K.shape[0]):
         X[n_v_u + i, n_v + i] = model.K[i]
     solve_columns_in_place(ws.L, X)
-    return True
 
 
 @njit(**COMPILED)

@@ -1,17 +1,23 @@
-"""Strictly convex quadratic programs with box bounds by projected Newton steps, compiled.
+"""Box-constrained quadratic programs of receding horizons by projected Newton steps, compiled.
 
-    min 1/2 x' H x + f' x   subject to   lower <= x <= upper
+    min 1/2 x' (D + M' M) x + f' x   subject to   lower <= x <= upper
 
-At each iterate the variables that sit at a bound with the gradient pushing outwards are held, the Newton step is
-taken in the others and projected with a backtracking search. The active set settles in a few factorisations.
+x holds T stages of n_a commands. D, the cost of commands and of their changes, is tridiagonal in the stages of each
+command; M (m, n), the scaled sensitivity of the object, has few rows. At each iterate the variables that sit at a
+bound with the gradient pushing outwards are held; the Newton step in the others comes from the m x m system of the
+Woodbury identity, (D + M'M)^-1 = D^-1 - D^-1 M' (I + M D^-1 M')^-1 M D^-1, and is projected with a backtracking search.
+The active set settles in a few factorisations.
 Source: D. P. Bertsekas, "Projected Newton methods for optimization problems with simple constraints", 1982;
 Y. Tassa et al., "Control-limited differential dynamic programming", 2014, appendix.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from contact_mpc.dynamics.cholesky import factorise, solve_in_place
 from contact_mpc.dynamics.flags import COMPILED
 
 FloatArray = NDArray[np.float64]
@@ -22,13 +28,33 @@ SUFFICIENT_DECREASE = 0.1
 SMALLEST_STEP = 1e-8
 
 
+class StagedHessian(NamedTuple):
+    """D + M'M.
+
+    diagonal : (n,) of D;  coupling : (n,) with D[i, i - n_a] = coupling[i], 0 in the first stage
+    M : (m, n);  n_a : commands per stage
+    """
+
+    diagonal: FloatArray
+    coupling: FloatArray
+    M: FloatArray
+    n_a: int
+
+
 @njit(**COMPILED)
-def _gradient(H: FloatArray, f: FloatArray, x: FloatArray, g: FloatArray) -> None:
-    for i in range(x.shape[0]):
-        value = f[i]
-        for j in range(x.shape[0]):
-            value += H[i, j] * x[j]
-        g[i] = value
+def _gradient(H: StagedHessian, f: FloatArray, x: FloatArray, g: FloatArray) -> None:
+    n, n_a = x.shape[0], H.n_a
+    for i in range(n):
+        g[i] = f[i] + H.diagonal[i] * x[i]
+    for i in range(n_a, n):
+        g[i] += H.coupling[i] * x[i - n_a]
+        g[i - n_a] += H.coupling[i] * x[i]
+    for r in range(H.M.shape[0]):
+        value = 0.0
+        for i in range(n):
+            value += H.M[r, i] * x[i]
+        for i in range(n):
+            g[i] += value * H.M[r, i]
 
 
 @njit(**COMPILED)
@@ -41,44 +67,75 @@ def _objective(f: FloatArray, x: FloatArray, g: FloatArray) -> float:
 
 
 @njit(**COMPILED)
-def _newton_direction(H: FloatArray, g: FloatArray, free: NDArray[np.int64], count: int, step: FloatArray) -> bool:
-    """Write the Newton step of the free variables; False where their Hessian is not definite."""
-    reduced = np.empty((count, count))
-    for a in range(count):
-        for b in range(count):
-            reduced[a, b] = H[free[a], free[b]]
-    for a in range(count):
-        if not reduced[a, a] > 0.0:
+def _solve_tridiagonal(H: StagedHessian, free: NDArray[np.bool_], X: FloatArray) -> bool:
+    """Replace the free rows of X (n, k) by D_free^-1 X (Thomas' algorithm per command); False if not definite."""
+    n, n_a = H.diagonal.shape[0], H.n_a
+    pivot = np.empty(n)
+    for i in range(n):
+        if not free[i]:
+            continue
+        pivot[i] = H.diagonal[i]
+        if i >= n_a and free[i - n_a]:
+            factor = H.coupling[i] / pivot[i - n_a]
+            pivot[i] -= factor * H.coupling[i]
+            for j in range(X.shape[1]):
+                X[i, j] -= factor * X[i - n_a, j]
+        if not pivot[i] > 0.0:
             return False
-    L = np.linalg.cholesky(reduced)
-    x = np.empty(count)
-    for a in range(count):
-        value = -g[free[a]]
-        for b in range(a):
-            value -= L[a, b] * x[b]
-        x[a] = value / L[a, a]
-    for a in range(count - 1, -1, -1):
-        x[a] /= L[a, a]
-        value = x[a]
-        for b in range(a):
-            x[b] -= L[a, b] * value
-    step[:] = 0.0
-    for a in range(count):
-        step[free[a]] = x[a]
+    for i in range(n - 1, -1, -1):
+        if not free[i]:
+            continue
+        inverse = 1.0 / pivot[i]
+        if i + n_a < n and free[i + n_a]:
+            for j in range(X.shape[1]):
+                X[i, j] = (X[i, j] - H.coupling[i + n_a] * X[i + n_a, j]) * inverse
+        else:
+            for j in range(X.shape[1]):
+                X[i, j] *= inverse
+    return True
+
+
+@njit(**COMPILED)
+def _newton_direction(H: StagedHessian, g: FloatArray, free: NDArray[np.bool_], step: FloatArray) -> bool:
+    """Write the Newton step of the free variables, 0 for the others; False where their Hessian is not definite."""
+    m, n = H.M.shape
+    X = np.zeros((n, m + 1))  # D^-1 [M', -g]
+    for i in range(n):
+        if free[i]:
+            for r in range(m):
+                X[i, r] = H.M[r, i]
+            X[i, m] = -g[i]
+    if not _solve_tridiagonal(H, free, X):
+        return False
+    C, right = np.eye(m), np.zeros(m)
+    for i in range(n):
+        if free[i]:
+            for r in range(m):
+                factor = H.M[r, i]
+                if factor != 0.0:
+                    right[r] += factor * X[i, m]
+                    for s in range(r + 1):
+                        C[r, s] += factor * X[i, s]
+    L = np.zeros((m, m))
+    if not factorise(C, L):
+        return False
+    solve_in_place(L, right)
+    for i in range(n):
+        value = X[i, m]
+        for r in range(m):
+            value -= X[i, r] * right[r]
+        step[i] = value if free[i] else 0.0
     return True
 
 
 @njit(**COMPILED)
 def solve_box_qp(
-    H: FloatArray, f: FloatArray, lower: FloatArray, upper: FloatArray, x: FloatArray
+    H: StagedHessian, f: FloatArray, lower: FloatArray, upper: FloatArray, x: FloatArray
 ) -> tuple[int, int, float]:
-    """Solve in place from x (n,); return (status, factorisations, largest projected gradient).
-
-    H is (n, n), symmetric and positive definite.
-    """
+    """Solve in place from x (n,); return (status, factorisations, largest projected gradient)."""
     n = x.shape[0]
     g, trial, trial_g, step = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    free = np.empty(n, dtype=np.int64)
+    free = np.empty(n, dtype=np.bool_)
     scale = 1e-300
     for i in range(n):
         x[i] = min(max(x[i], lower[i]), upper[i])
@@ -86,16 +143,14 @@ def solve_box_qp(
     _gradient(H, f, x, g)
     residual = np.inf
     for iteration in range(MAX_ITERATIONS):
-        count, residual = 0, 0.0
+        residual = 0.0
         for i in range(n):
-            held = (x[i] <= lower[i] and g[i] > 0.0) or (x[i] >= upper[i] and g[i] < 0.0)
-            if not held:
-                free[count] = i
-                count += 1
+            free[i] = not ((x[i] <= lower[i] and g[i] > 0.0) or (x[i] >= upper[i] and g[i] < 0.0))
+            if free[i]:
                 residual = max(residual, abs(g[i]))
         if residual <= RELATIVE_TOLERANCE * scale:
             return BOX_CONVERGED, iteration, residual
-        if not _newton_direction(H, g, free, count, step):
+        if not _newton_direction(H, g, free, step):
             return BOX_NOT_DEFINITE, iteration, residual
         value, t = _objective(f, x, g), 1.0
         while True:

@@ -23,7 +23,7 @@ from contact_mpc.dynamics.log_barrier import CONVERGED, Newton, make_newton, sol
 from contact_mpc.dynamics.quadratic import Model
 from contact_mpc.model.kinematic_tree import FREE, Tree
 from contact_mpc.model.rotations import quaternion_log, quaternion_multiply
-from contact_mpc.optimisation.box_qp import solve_box_qp
+from contact_mpc.optimisation.box_qp import StagedHessian, solve_box_qp
 
 FloatArray = NDArray[np.float64]
 
@@ -70,7 +70,7 @@ class Horizon(NamedTuple):
     X: FloatArray
     S: FloatArray
     error: FloatArray
-    H: FloatArray
+    H: StagedHessian
     f: FloatArray
     status: NDArray[np.int64]
     counts: NDArray[np.int64]
@@ -84,7 +84,8 @@ def make_horizon(model: Model, n_q: int, T: int) -> Horizon:
     return Horizon(
         np.zeros((T + 1, n_q)), np.zeros((T, n_a)), np.zeros((T + 1, n_q)), np.zeros((T, n_a)), np.zeros(n_a),
         np.zeros(n_c), np.zeros((T, n_v)), np.zeros((T, n_c, 3)), np.zeros((T, n_v, n_v)), np.zeros((T, n_v, n_a)),
-        np.zeros((n_v, n_v + n_a)), np.zeros((T, n_u, T * n_a)), np.zeros((T, n_u)), np.zeros((T * n_a, T * n_a)),
+        np.zeros((n_v, n_v + n_a)), np.zeros((T, n_u, T * n_a)), np.zeros((T, n_u)),
+        StagedHessian(np.zeros(T * n_a), np.zeros(T * n_a), np.zeros((T * n_u, T * n_a)), n_a),
         np.zeros(T * n_a), np.zeros(T, dtype=np.int64), np.zeros(3, dtype=np.int64),
         np.zeros(1), make_newton(model),
     )
@@ -123,8 +124,7 @@ def roll_out(model: Model, hz: Horizon, kappa: float, tolerance: float, linearis
         hz.force[k] = -hz.newton.w
         integrate_into(model.tree, hz.q[k], hz.dq[k], hz.q[k + 1])
         if linearise:
-            if not solve_derivatives(model, hz.newton, kappa, hz.X):
-                return False
+            solve_derivatives(model, hz.newton, kappa, hz.X)
             tangent_derivatives(model, hz.newton, hz.X, hz.A[k], hz.B[k])
     return True
 
@@ -143,33 +143,27 @@ def _sensitivities(model: Model, hz: Horizon) -> None:
 
 @njit(**COMPILED)
 def _assemble_program(model: Model, hz: Horizon, weights: Weights) -> None:
-    """Write H (full) and f of the program in du."""
+    """Write H = D + M'M and f of the program in du; M stacks sqrt(Q) times the sensitivities."""
     T, n_a, n_u = hz.u.shape[0], hz.u.shape[1], model.n_v_u
-    hz.H[:, :] = 0.0
     hz.f[:] = 0.0
+    hz.H.coupling[:] = 0.0
     for k in range(T):
         object_error_into(model.tree, n_u, hz.q_ref[k + 1], hz.q[k + 1], hz.error[k])
         for r in range(n_u):
-            cost = weights.Q_T[r] if k == T - 1 else weights.Q[r]
+            root = np.sqrt(weights.Q_T[r] if k == T - 1 else weights.Q[r])
             for i in range((k + 1) * n_a):
-                scaled = cost * hz.S[k, r, i]
-                hz.f[i] += scaled * hz.error[k, r]
-                for j in range(i + 1):
-                    hz.H[i, j] += scaled * hz.S[k, r, j]
+                hz.H.M[k * n_u + r, i] = root * hz.S[k, r, i]
+                hz.f[i] += root * hz.error[k, r] * hz.H.M[k * n_u + r, i]
     for k in range(T):
         for a in range(n_a):
             i = k * n_a + a
             before = hz.u[k - 1, a] if k > 0 else hz.u_before[a]
             rate = weights.V[a] * (hz.u[k, a] - before)
-            hz.H[i, i] += weights.R[a] + weights.V[a]
+            hz.H.diagonal[i] = weights.R[a] + weights.V[a] * (2.0 if k < T - 1 else 1.0)
             hz.f[i] += weights.R[a] * (hz.u[k, a] - hz.u_ref[k, a]) + rate
             if k > 0:
-                hz.H[i - n_a, i - n_a] += weights.V[a]
-                hz.H[i, i - n_a] -= weights.V[a]
+                hz.H.coupling[i] = -weights.V[a]
                 hz.f[i - n_a] -= rate
-    for i in range(T * n_a):
-        for j in range(i):
-            hz.H[j, i] = hz.H[i, j]
 
 
 @njit(**COMPILED)
