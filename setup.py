@@ -15,7 +15,9 @@ DRAKE = ["drake>=1.51,<2"]
 MUJOCO = ["mujoco>=4,<5"]
 BAGS = ["rosbags>=0.11.9,<0.12"]
 REPORT = ["plotly>=7,<8"]
+EXAMPLES = ["matplotlib>=3.9,<4"]
 DEV = [
+    *EXAMPLES,
     "colcon-common-extensions>=0.3",
     "hypothesis>=6.170",
     "mcap>=1.6,<2",
@@ -78,6 +80,7 @@ setup(
         "mujoco": MUJOCO,
         "bags": BAGS,
         "report": REPORT,
+        "examples": [*EXAMPLES, *DRAKE],
         "demo": [*ROS, *DRAKE, *BAGS, *REPORT],
         "demo-sourced-ros": [*DRAKE, *BAGS, *REPORT],
         "dev": DEV,

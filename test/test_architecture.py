@@ -15,16 +15,18 @@ LAYERS = (
     {"optimisation"},
     {"planning", "control", "estimation"},
     {"sim", "replay"},
+    {"examples"},
     {"nodes"},
     {"cli"},
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 ROS_MODULES = {"rclpy", "std_srvs", "builtin_interfaces", "launch", "launch_ros", "ament_index_python"}
 EXTRAS = {
-    "pydrake": {"sim", "cli"},
+    "pydrake": {"sim", "examples", "cli"},
     "mujoco": {"sim", "cli"},
     "rosbags": {"replay", "nodes", "cli"},
     "plotly": {"replay"},
+    "matplotlib": {"examples"},
     "typer": {"cli"},
     "rich": {"cli"},
 }

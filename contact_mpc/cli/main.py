@@ -19,6 +19,7 @@ COMMANDS = {
     "replay": Command("contact_mpc.cli.replay", "Recompute estimates and MPC commands from a bag and compare."),
     "plan": Command("contact_mpc.cli.plan", "Optimise the reference trajectory of a task and write a plan file."),
     "evaluate": Command("contact_mpc.cli.evaluate", "Run a task many times with perturbed starts and plants."),
+    "example": Command("contact_mpc.cli.example", "Run a published result of the contact model, with plots and data."),
     "doctor": Command("contact_mpc.cli.doctor", "Check what is installed, what is missing and what to do about it."),
 }
 

@@ -1,9 +1,10 @@
 """Contacts of all pairs: signed distance, normal, contact point, Jacobian, and their derivatives along q.
 
-For a pair (A, B) with A a sphere (of radius 0 too: the corner of a box), the normal n points from B to A and the contact point p lies halfway between the
-two surfaces. Relative displacement of A with respect to B at p is d = J_c dq, with one column per degree of freedom
-that moves A (sign +) or B (sign -). Sources: seeds/003 "Quasi-dynamic" and "What about friction?"; the derivative of
-(phi, n, p) follows from the curvature N of the distance function (see `sphere_distance`):
+For a pair (A, B) with A a sphere (of radius 0 too: the corner of a box), the normal n points from B to A and the
+contact point p lies halfway between the two surfaces. Relative displacement of A with respect to B at p is d = J_c dq,
+with one column per degree of freedom that moves A (sign +) or B (sign -). Sources: seeds/003 "Quasi-dynamic" and "What
+about friction?"; the derivative of (phi, n, p) follows from the curvature N of the distance function (see
+`sphere_distance`):
 
     delta    = relative motion of the centre of A, seen from B
     dphi     = n . delta

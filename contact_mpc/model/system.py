@@ -258,9 +258,9 @@ def build_system(config: SystemConfig, path: Path) -> System:
     _check_limits(config, urdfs)
     _check_friction(config, builder.links, path)
     q_u = np.concatenate(q_free)
-    for item in config.fixed:
-        pose = Pose(rotation_from_rpy(np.array(item.rpy_rad)), np.array(item.position_m))
-        builder.add_fixed(item.name, Shape(item.shape, item.size_m, pose))
+    for rest in config.fixed:
+        pose = Pose(rotation_from_rpy(np.array(rest.rpy_rad)), np.array(rest.position_m))
+        builder.add_fixed(rest.name, Shape(rest.shape, rest.size_m, pose))
     geometries = tuple(builder.geometries)
     pairs = _contact_pairs(config, builder.geometries)
     points = PointBuilder(builder.geometries)

@@ -1,0 +1,1 @@
+"""The results of the talk on convex quasi-static time stepping, as runnable examples with plots and data."""
