@@ -282,7 +282,7 @@ def _find_urdf(name: str, path: Path) -> Urdf:
 
 
 def _check_names(config: SystemConfig, path: Path) -> None:
-    names = [item.name for item in config.objects] + [item.name for item in config.robots]
+    names = [item.name for group in (config.objects, config.robots, config.fixed) for item in group]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ConfigError(f"{path}: the name '{twice[0]}' is given twice; objects, robots, fixed shapes need one each")

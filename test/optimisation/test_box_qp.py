@@ -1,4 +1,4 @@
-"""Box programs: optimality conditions, and the same solution as clarabel."""
+"""Box programs of horizons: optimality conditions, and the same solution as clarabel and numpy."""
 
 import clarabel
 import numpy as np
@@ -7,30 +7,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csc_matrix
 
-from contact_mpc.optimisation.box_qp import BOX_CONVERGED, StagedHessian, solve_box_qp
+from contact_mpc.optimisation.box_qp import BOX_CONVERGED, BOX_NOT_DEFINITE, StagedHessian, solve_box_qp
 
 GRADIENT_TOLERANCE = 1e-8  # relative to the largest |f|; the solver stops at 1e-9
+SENSITIVITIES = (0.0, 1.0, 300.0)  # of M against D of order 1: the Hessian's condition is about their square
 
 
-def random_program(seed: int, stages: int, n_a: int, scale: float) -> tuple[StagedHessian, np.ndarray, np.ndarray, np.ndarray]:
-    """Return (H, f, lower, upper) with positive command costs, rate costs, and rows M of the given scale."""
-    rng = np.random.default_rng(seed)
-    n = stages * n_a
-    cost, rate = rng.uniform(0.5, 5.0, n_a), rng.uniform(0.0, 5.0, n_a)
-    diagonal = np.concatenate([cost + rate * (2.0 if k < stages - 1 else 1.0) for k in range(stages)])
-    coupling = np.concatenate([np.zeros(n_a), *[-rate for _ in range(stages - 1)]])
-    M = scale * rng.normal(size=(rng.integers(1, 9), n))
+def random_program(
+    seed: int, stages: int, n_a: int, rows: int, sensitivity: float
+) -> tuple[StagedHessian, np.ndarray, np.ndarray, np.ndarray]:
+    """Costs of commands and of their changes, a sensitivity of few rows, a box around 0."""
+    rng, n = np.random.default_rng(seed), stages * n_a
+    rate = rng.uniform(0.0, 2.0, n_a)
+    count = np.minimum(np.arange(stages) + 1, 2)[::-1][:, None] if stages > 1 else np.ones((1, 1))
+    diagonal = (rng.uniform(0.5, 1.5, (stages, n_a)) + rate * count).ravel()
+    coupling = np.concatenate([np.zeros(n_a), np.tile(-rate, stages - 1)])
     lower = -rng.uniform(0.0, 1.0, n)
-    upper = lower + rng.uniform(0.0, 1.5, n)
-    return StagedHessian(diagonal, coupling, M, n_a), rng.normal(0.0, 3.0, n), lower, upper
+    hessian = StagedHessian(diagonal, coupling, sensitivity * rng.normal(size=(rows, n)), n_a)
+    return hessian, (1.0 + sensitivity) * rng.normal(0.0, 3.0, n), lower, lower + rng.uniform(0.0, 1.5, n)
 
 
 def dense(H: StagedHessian) -> np.ndarray:
-    full = np.diag(H.diagonal) + H.M.T @ H.M
-    for i in range(H.n_a, len(H.diagonal)):
-        full[i, i - H.n_a] += H.coupling[i]
-        full[i - H.n_a, i] += H.coupling[i]
-    return full
+    lower = np.diag(H.coupling[H.n_a :], -H.n_a) if len(H.coupling) > H.n_a else np.zeros((len(H.coupling),) * 2)
+    return np.diag(H.diagonal) + lower + lower.T + H.M.T @ H.M
 
 
 def solve(H: StagedHessian, f: np.ndarray, lower: np.ndarray, upper: np.ndarray, start: float = 0.0) -> np.ndarray:
@@ -41,13 +40,13 @@ def solve(H: StagedHessian, f: np.ndarray, lower: np.ndarray, upper: np.ndarray,
 
 
 @given(
-    seed=st.integers(0, 10_000),
-    stages=st.integers(1, 8),
-    n_a=st.integers(1, 5),
-    scale=st.sampled_from([0.1, 1.0, 30.0]),
+    seed=st.integers(0, 10_000), stages=st.integers(1, 6), n_a=st.integers(1, 6), rows=st.integers(1, 12),
+    sensitivity=st.sampled_from(SENSITIVITIES),
 )
-def test_solution_satisfies_the_optimality_conditions(seed: int, stages: int, n_a: int, scale: float) -> None:
-    H, f, lower, upper = random_program(seed, stages, n_a, scale)
+def test_solution_satisfies_the_optimality_conditions(
+    seed: int, stages: int, n_a: int, rows: int, sensitivity: float
+) -> None:
+    H, f, lower, upper = random_program(seed, stages, n_a, rows, sensitivity)
     x = solve(H, f, lower, upper)
     assert np.all((x >= lower) & (x <= upper))
     gradient, tolerance = dense(H) @ x + f, GRADIENT_TOLERANCE * np.abs(f).max()
@@ -57,31 +56,39 @@ def test_solution_satisfies_the_optimality_conditions(seed: int, stages: int, n_
 
 @pytest.mark.parametrize("seed", range(10))
 def test_solution_is_that_of_clarabel(seed: int) -> None:
-    H, f, lower, upper = random_program(seed, 5, 4, 1.0)
+    H, f, lower, upper = random_program(seed, 5, 4, 6, 1.0)
     settings = clarabel.DefaultSettings()
     settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
     A = csc_matrix(np.vstack([np.eye(20), -np.eye(20)]))
-    cones = [clarabel.NonnegativeConeT(40)]
-    bounds = np.concatenate([upper, -lower])
+    bounds, cones = np.concatenate([upper, -lower]), [clarabel.NonnegativeConeT(40)]
     expected = clarabel.DefaultSolver(csc_matrix(np.triu(dense(H))), f, A, bounds, cones, settings).solve().x
     x = solve(H, f, lower, upper)
-    np.testing.assert_allclose(x, expected, atol=1e-6)  # clarabel's 1e-8 on the gap
+    np.testing.assert_allclose(x, expected, atol=1e-6)
     assert 0 < np.sum((x == lower) | (x == upper)) < 20  # some bounds are active, not all
 
 
-def test_without_active_bounds_it_is_the_linear_solution() -> None:
-    H, f, _, _ = random_program(1, 4, 2, 1.0)
-    x = solve(H, f, np.full(8, -1e6), np.full(8, 1e6))
-    np.testing.assert_allclose(x, -np.linalg.solve(dense(H), f), rtol=1e-9)
+@pytest.mark.parametrize("sensitivity", SENSITIVITIES)
+def test_without_active_bounds_it_is_the_linear_solution(sensitivity: float) -> None:
+    H, f, _, _ = random_program(1, 4, 3, 6, sensitivity)
+    x = solve(H, f, np.full(12, -1e6), np.full(12, 1e6))
+    np.testing.assert_allclose(x, -np.linalg.solve(dense(H), f), rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("start", [-5.0, 0.0, 7.0])
 def test_start_outside_the_box_leads_to_the_same_solution(start: float) -> None:
-    H, f, lower, upper = random_program(4, 4, 3, 1.0)
-    np.testing.assert_allclose(solve(H, f, lower, upper, start), solve(H, f, lower, upper), atol=1e-9)
+    H, f, lower, upper = random_program(4, 4, 3, 6, 1.0)
+    np.testing.assert_allclose(solve(H, f, lower, upper, start), solve(H, f, lower, upper), atol=1e-8)
 
 
 def test_fixed_variables_stay() -> None:
-    H, f, lower, upper = random_program(5, 3, 2, 1.0)
-    lower[2] = upper[2] = 0.3
-    assert solve(H, f, lower, upper)[2] == 0.3
+    H, f, lower, upper = random_program(5, 3, 2, 4, 1.0)
+    lower[2] = upper[2] = 0.1
+    assert solve(H, f, lower, upper)[2] == 0.1
+
+
+def test_program_without_a_minimum_is_a_status() -> None:
+    H, f, lower, upper = random_program(6, 3, 2, 4, 1.0)
+    H.diagonal[3] = -1.0
+    status, _, _ = solve_box_qp(H, f, lower - 1e3, upper + 1e3, np.zeros(6))
+    assert status == BOX_NOT_DEFINITE
