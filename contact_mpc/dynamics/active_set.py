@@ -127,6 +127,8 @@ def polish(problem: StepProblem, point: ActivePoint) -> ActivePoint:
     for _ in range(POLISH_STEPS):
         F, K = assemble_kkt(problem, point)
         size = min(size, float(np.abs(F).max(initial=0.0)))
+        if not (np.all(np.isfinite(F)) and np.all(np.isfinite(K))):
+            return first
         step, _residual = solve_kkt(K, n_v, F)
         point = ActivePoint(point.laws, point.dq - step[:n_v], point.m + step[n_v:])
     F, _K = assemble_kkt(problem, point)

@@ -6,7 +6,7 @@ At the solution F(dq, m; q, u) = 0 (`contact_mpc.dynamics.active_set`), hence wi
 
 where dF, at fixed dq and m, has all geometry terms dphi/dq, dn/dq, dJ/dq, those of the tangents that carry rays, and
 dQ/dq, db/dq. Gaps may be negative. Derivatives exist only where no contact changes its mode: where a law is neither
-clearly active nor inactive (margin below MODE_TOLERANCE), or the active laws contradict each other under a
+clearly active nor inactive (margin below MODE_TOLERANCE_M), or the active laws contradict each other under a
 perturbation (more contacts than directions to move in), A and B are NaN and nothing is said to be differentiable.
 """
 
@@ -25,7 +25,7 @@ from contact_mpc.dynamics.active_set import (
     slide_curvature,
     solve_kkt,
 )
-from contact_mpc.dynamics.cone_solution import MODE_TOLERANCE, StepSolution
+from contact_mpc.dynamics.cone_solution import MODE_TOLERANCE_M, StepSolution
 from contact_mpc.dynamics.derivatives import contact_motion, tangent_derivatives
 from contact_mpc.dynamics.quadratic import add_quadratic_derivative
 from contact_mpc.dynamics.step_problem import ProblemBuilder, StepProblem
@@ -42,7 +42,7 @@ def linearise_cones(
 
     The workspace of `builder` must still be that of `problem`.
     """
-    if solution.point is None or solution.status != "converged" or solution.margin < MODE_TOLERANCE:
+    if solution.point is None or solution.status != "converged" or solution.margin < MODE_TOLERANCE_M:
         return None
     model, ws, point = builder.model, builder.workspace, solution.point
     n_v, n_a = len(problem.b), len(model.K)

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from contact_mpc.dynamics.active_set import ActivePoint, contact_forces, polish
+from contact_mpc.dynamics.active_set import ActivePoint, Law, contact_forces, polish
 from contact_mpc.dynamics.conic import ALMOST_SOLVED, INFEASIBLE, SOLVED, ConicSolution
 from contact_mpc.dynamics.step_problem import StepProblem
 
 FloatArray = NDArray[np.float64]
-FEASIBILITY_TOLERANCE = 1e-7  # m and N: how far a polished point may lie outside a cone, else it is dropped
-MODE_TOLERANCE = 1e-6  # mm and N: below it a law is neither clearly active nor clearly inactive
+FEASIBILITY_TOLERANCE_M = 1e-9  # how far a polished point may lie outside a cone, forces times compliance; else dropped
+MODE_TOLERANCE_M = 1e-9  # below it a law is neither clearly active nor clearly inactive
+MAX_CORRECTIONS = 10
 ACCEPTED_RESIDUAL = 1e-6  # N or N m: of the force balance, where the solver stopped short of its tolerance
 
 
@@ -35,7 +36,8 @@ class StepSolution:
     point : ActivePoint or None
         The active laws, for derivatives; None where they are not known.
     margin : float
-        How clearly laws are active or inactive, mm or N; 0 at a change of mode.
+        How clearly laws are active or inactive: the larger of slack and force times compliance of the law where that
+        is least, m; 0 at a change of mode.
     """
 
     dq: FloatArray
@@ -53,22 +55,31 @@ def failed_solution(problem: StepProblem, status: str, iterations: int) -> StepS
     return StepSolution(nothing, np.full_like(problem.n, np.nan), status, np.inf, iterations)
 
 
-def complete_solution(
-    problem: StepProblem, found: ConicSolution, force: FloatArray, point: ActivePoint, margin: float,
-    violation: Callable[[ActivePoint], float],
-) -> StepSolution:
-    """Polish the active laws of a conic solution, and judge it; force (k, 3) is the solver's own, N.
+Judge = Callable[[ActivePoint], tuple[float, ActivePoint, float]]
 
-    violation returns how far a point lies outside the cones, m or N.
+
+def complete_solution(
+    problem: StepProblem, found: ConicSolution, force: FloatArray, point: ActivePoint, judge: Judge
+) -> StepSolution:
+    """Solve the active laws of a conic solution to round-off, and correct which laws are active where they are wrong.
+
+    force (k, 3) is the solver's own, N. judge returns of a point how far it lies outside the cones, m, the point with
+    the laws that its own slacks and forces speak for, and the margin (`StepSolution`).
     """
     if found.outcome not in (SOLVED, ALMOST_SOLVED):
         status = "infeasible" if found.outcome == INFEASIBLE else "failed"
         return failed_solution(problem, status, found.iterations)
-    dq, polished = found.x, polish(problem, point)
-    is_kept = violation(polished) <= FEASIBILITY_TOLERANCE
-    if is_kept:
-        dq, force = polished.dq, contact_forces(problem, polished)
+    kept, margin = None, 0.0
+    tried: set[tuple[Law, ...]] = set()
+    while kept is None and point.laws not in tried and len(tried) < MAX_CORRECTIONS:
+        tried.add(point.laws)
+        polished = polish(problem, point)
+        violation, point, margin = judge(polished)
+        if violation <= FEASIBILITY_TOLERANCE_M:
+            kept = polished
+    dq = found.x if kept is None else kept.dq
+    force = force if kept is None else contact_forces(problem, kept)
     residual = float(np.abs(problem.force_balance(dq, force)).max())
     is_solved = found.outcome == SOLVED or residual <= ACCEPTED_RESIDUAL
     status = "converged" if is_solved else "iteration_limit"
-    return StepSolution(dq, force, status, residual, found.iterations, polished if is_kept else None, margin)
+    return StepSolution(dq, force, status, residual, found.iterations, kept, margin)

@@ -16,6 +16,7 @@ from contact_mpc.dynamics.socp import solve_socp
 from contact_mpc.dynamics.step_problem import ProblemBuilder, StepProblem
 from contact_mpc.errors import InputError
 from contact_mpc.geometry.contacts import build_pairs
+from contact_mpc.geometry.convex import ConvexPairs
 from contact_mpc.model.system import System, check_vector
 
 FloatArray = NDArray[np.float64]
@@ -166,7 +167,8 @@ class ContactDynamics:
         if not (np.isfinite(self.kappa) and self.kappa > 0.0):
             raise InputError(f"kappa = {kappa}; expected a positive log-barrier weight in 1/J, e.g. 1e4")
         self.tolerance, self.ray_count = tolerance, ray_count
-        self._builder = ProblemBuilder(self.model, system.q_default)
+        convex = ConvexPairs(system, self.model.pairs, self.model.activation)
+        self._builder = ProblemBuilder(self.model, system.q_default, convex)
         self._workspace = self._builder.workspace
         self._no_offset = np.zeros(len(self.model.mu))
 
@@ -222,6 +224,7 @@ class ContactDynamics:
 
     def _step_smoothed(self, q: FloatArray, u: FloatArray, offset: FloatArray) -> StepResult:
         ws = self._workspace
+        self._builder.update_external(q)
         code, iterations, residual = solve_step(
             self.model, ws, q, u, offset, self.kappa, self.tolerance, False
         )

@@ -13,6 +13,7 @@ sliding by up to cos(pi / ray_count), forces at redundant contacts are not uniqu
 solution ("ray_termination").
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from contact_mpc.dynamics.active_set import solve_kkt
 from contact_mpc.dynamics.cone_solution import StepSolution, failed_solution
-from contact_mpc.dynamics.lemke import RAY_TERMINATION, SOLVED, solve_lcp
+from contact_mpc.dynamics.lemke import PIVOT_LIMIT, RAY_TERMINATION, SOLVED, solve_lcp
 from contact_mpc.dynamics.qp import spread_rays
 from contact_mpc.dynamics.step_problem import StepProblem
 
@@ -28,6 +29,10 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 SIGN_TOLERANCE = 1e-6  # relative: how negative a multiplier or slack may come out of the last solve
 ACCEPTED_RESIDUAL = 1e-6  # N or N m, of the force balance
+SOFTEST = 1e-4  # of the stiffest degree of freedom, while pivoting
+MAX_ANCHORS = 20
+RUNAWAY = 1.0  # m or rad: beyond it objects are not held by anything
+STATUS = {RAY_TERMINATION: "ray_termination", PIVOT_LIMIT: "iteration_limit"}
 
 
 class Rows(NamedTuple):
@@ -69,24 +74,61 @@ def reduce_problem(problem: StepProblem, rows: Rows) -> tuple[FloatArray, FloatA
 
 
 def solve_step_lcp(problem: StepProblem, ray_count: int) -> StepSolution:
-    """Solve the step; status "ray_termination" or "iteration_limit", without numbers, where pivoting does not end."""
+    """Solve the step; status "ray_termination" or "iteration_limit", without numbers, where pivoting does not end.
+
+    Where quasi-static objects are so much softer than the robots that pivoting would lose its digits, they are held by
+    springs that follow them from one solution to the next, until the basis found solves the step itself; "unbalanced",
+    without numbers, where they run on and on.
+    """
     rows = build_rows(problem, ray_count)
+    first = _attempt(problem, problem, rows)[0]
+    if first.status == "converged":
+        return first
+    spring, anchor, pivots = _soft_springs(problem), np.zeros(len(problem.b)), first.iterations
+    for _ in range(MAX_ANCHORS if spring.any() else 0):
+        held = replace(problem, Q=problem.Q + np.diag(spring), b=problem.b - spring * anchor)
+        solution, moved = _attempt(problem, held, rows)
+        pivots += solution.iterations
+        if solution.status == "converged":
+            return replace(solution, iterations=pivots)
+        if moved is None:
+            break
+        anchor[:] = moved
+    return failed_solution(problem, "unbalanced" if np.abs(anchor).max() > RUNAWAY else first.status, pivots)
+
+
+def _attempt(problem: StepProblem, held: StepProblem, rows: Rows) -> tuple[StepSolution, FloatArray | None]:
+    """Pivot the held problem and solve the problem itself in the basis found; also return the held displacement."""
+    z, outcome, pivots = _pivot(held, rows)
+    if outcome != SOLVED:
+        return failed_solution(problem, STATUS[outcome], pivots), None
+    dq = np.asarray(np.linalg.solve(held.Q, rows.C.T @ z - held.b), dtype=np.float64)
+    return _refine(problem, rows, z, pivots), dq
+
+
+def _soft_springs(problem: StepProblem) -> FloatArray:
+    """Return what the degrees of freedom (n_v,) lack of a fraction SOFTEST of the stiffest one's Q, at the contacts."""
+    scale = np.maximum(np.sqrt(np.mean(np.sum(problem.J**2, axis=1), axis=0)), 1e-3) if len(problem.mu) else 1.0
+    stiffness = np.diag(problem.Q) / scale**2
+    least = SOFTEST * stiffness.max()
+    return np.where(stiffness < least, least * scale**2, 0.0)
+
+
+def _pivot(problem: StepProblem, rows: Rows) -> tuple[FloatArray, int, int]:
+    """Return z, outcome and pivots of the problem in units that make its entries of the order of one."""
     M, q = reduce_problem(problem, rows)
     is_force = np.any(rows.direction != 0.0, axis=1)
     compliance = float(np.mean(np.diag(M)[is_force])) if is_force.any() else 1.0
     length = max(float(np.abs(q).max(initial=0.0)), 1e-12)
-    force_unit = np.where(is_force, length / compliance, length)  # z in these units is of the order of one
+    force_unit = np.where(is_force, length / compliance, length)
     row_unit = np.where(is_force, length, length / compliance)
     found = solve_lcp(M * force_unit / row_unit[:, None], q / row_unit)
-    if found.outcome != SOLVED:
-        status = "ray_termination" if found.outcome == RAY_TERMINATION else "iteration_limit"
-        return failed_solution(problem, status, found.pivots)
-    return _refine(problem, rows, found.z * force_unit, found.z > 0.0, found.pivots)
+    return found.z * force_unit, found.outcome, found.pivots
 
 
-def _refine(problem: StepProblem, rows: Rows, z: FloatArray, basic: NDArray[np.bool_], pivots: int) -> StepSolution:
+def _refine(problem: StepProblem, rows: Rows, z: FloatArray, pivots: int) -> StepSolution:
     """Solve the equations of the basis for (dq, z) once more, starting from the pivoting's own z."""
-    n_v = len(problem.b)
+    n_v, basic = len(problem.b), z > 0.0
     dq = np.linalg.solve(problem.Q, rows.C.T @ z - problem.b)
     K = np.block([[problem.Q, rows.C[basic].T], [rows.C[basic], -rows.E[np.ix_(basic, basic)]]])
     w = rows.C @ dq + rows.E @ z + rows.c

@@ -72,12 +72,12 @@ class Newton(NamedTuple):
     n_active: IntArray
 
 
-def make_newton(model: Model) -> Newton:
-    """Allocate the workspace."""
+def make_newton(model: Model, has_external: bool = False) -> Newton:
+    """Allocate the workspace; has_external as in `make_contacts`."""
     n_v = model.tree.dof_body.shape[0]
     n_c, m = model.pairs.dofs.shape
     return Newton(
-        make_kinematics(model.tree), make_contacts(model.pairs), np.zeros((n_v, n_v)), np.zeros(n_v),
+        make_kinematics(model.tree), make_contacts(model.pairs, has_external), np.zeros((n_v, n_v)), np.zeros(n_v),
         np.zeros((n_v, n_v)), np.zeros((n_v, n_v)), np.zeros(n_v), np.zeros(n_v), np.zeros(n_v), np.zeros(n_c),
         np.zeros(n_c), np.zeros((n_c, 3)), np.zeros((n_c, 3)), np.zeros((n_c, 3)), np.zeros((n_c, 3)),
         np.zeros((n_c, 3, 3)),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from contact_mpc.dynamics.active_set import RAY, ActivePoint, Law
 from contact_mpc.dynamics.cone_solution import StepSolution, complete_solution
-from contact_mpc.dynamics.conic import LENGTH_M, solve_conic
+from contact_mpc.dynamics.conic import solve_conic
 from contact_mpc.dynamics.step_problem import StepProblem
 
 FloatArray = NDArray[np.float64]
@@ -43,12 +43,18 @@ def solve_qp(problem: StepProblem, ray_count: int) -> StepSolution:
     found = solve_conic(problem.Q, problem.b, G, g, [1] * len(laws))
     force = np.zeros_like(problem.n)
     np.add.at(force, contact, found.multiplier[:, None] * c)
-    slack = found.slack / LENGTH_M
-    active = np.flatnonzero(found.multiplier > slack)
-    margin = float(np.maximum(found.multiplier, slack).min(initial=np.inf))
-    point = ActivePoint(tuple(laws[r] for r in active), found.x, found.multiplier[active])
+    row, compliance = {law: r for r, law in enumerate(laws)}, problem.compliance[contact]
 
-    def violation(polished: ActivePoint) -> float:
-        return -float(min((G @ polished.dq + g).min(initial=0.0), polished.m.min(initial=0.0)))
+    def activate(dq: FloatArray, beta: FloatArray) -> tuple[ActivePoint, float]:
+        slack, pressed = G @ dq + g, beta * compliance
+        active = np.flatnonzero(pressed > slack)
+        margin = float(np.maximum(pressed, slack).min(initial=np.inf))
+        return ActivePoint(tuple(laws[r] for r in active), dq, beta[active]), margin
 
-    return complete_solution(problem, found, force, point, margin, violation)
+    def judge(polished: ActivePoint) -> tuple[float, ActivePoint, float]:
+        beta = np.zeros(len(laws))
+        beta[[row[law] for law in polished.laws]] = polished.m
+        violation = -float(min((G @ polished.dq + g).min(initial=0.0), (beta * compliance).min(initial=0.0)))
+        return violation, *activate(polished.dq, beta)
+
+    return complete_solution(problem, found, force, activate(found.x, found.multiplier)[0], judge)

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from contact_mpc.dynamics.active_set import RAY, SLIDE, STICK, ActivePoint, Law, contact_forces, law_direction
 from contact_mpc.dynamics.cone_solution import StepSolution, complete_solution
-from contact_mpc.dynamics.conic import LENGTH_M, ConicSolution, solve_conic
+from contact_mpc.dynamics.conic import ConicSolution, solve_conic
 from contact_mpc.dynamics.step_problem import StepProblem
 
 FloatArray = NDArray[np.float64]
+LEAST_SLIDE_M = 1e-13
 
 
 def solve_socp(problem: StepProblem) -> StepSolution:
@@ -35,37 +36,57 @@ def solve_socp(problem: StepProblem) -> StepSolution:
 
 
 def _complete(problem: StepProblem, found: ConicSolution, widths: list[int]) -> StepSolution:
-    force, margin, laws, multipliers = np.zeros_like(problem.n), np.inf, [], []
+    force = np.zeros_like(problem.n)
     ends = np.cumsum([0, *widths])
     for i, width in enumerate(widths):
-        s, z = (values[ends[i] : ends[i + 1]] for values in (found.slack, found.multiplier))
+        z = found.multiplier[ends[i] : ends[i + 1]]
         force[i] = z[0] * problem.n[i]
         if width == 3:
             force[i] += problem.mu[i] * z[1:] @ problem.tangents[i]
-        kind, clearness = classify_cone(s / LENGTH_M, z)
+    point, _margin = _activate(problem, found.x, force)
+
+    def judge(polished: ActivePoint) -> tuple[float, ActivePoint, float]:
+        f = contact_forces(problem, polished)
+        return _violation(problem, polished.dq, f), *_activate(problem, polished.dq, f)
+
+    return complete_solution(problem, found, force, point, judge)
+
+
+def _cone_coordinates(problem: StepProblem, dq: FloatArray, force: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return slacks s (k, 4) = [phi + nu, mu d_t] and multipliers z (k, 4) = [f_n, f_t / mu] times compliance, m."""
+    d = problem.displacements(dq)
+    nu, f_n = (np.sum(problem.n * x, axis=1, keepdims=True) for x in (d, force))
+    mu = problem.mu[:, None]
+    z_t = np.divide(force - f_n * problem.n, mu, out=np.zeros_like(d), where=mu > 0.0)
+    s = np.hstack([problem.phi[:, None] + nu, mu * (d - nu * problem.n)])
+    return s, np.hstack([f_n, z_t]) * problem.compliance[:, None]
+
+
+def _violation(problem: StepProblem, dq: FloatArray, force: FloatArray) -> float:
+    """How far displacements lie outside the dual friction cones, or forces outside the friction cones, m."""
+    cones = _cone_coordinates(problem, dq, force)
+    return -float(min((x[:, 0] - np.linalg.norm(x[:, 1:], axis=1)).min(initial=0.0) for x in cones))
+
+
+def _activate(problem: StepProblem, dq: FloatArray, force: FloatArray) -> tuple[ActivePoint, float]:
+    """Return the laws that slacks and forces speak for, with their multipliers, and the margin, m."""
+    margin, laws, multipliers = np.inf, [], []
+    d = problem.displacements(dq)
+    for i, (s, z) in enumerate(zip(*_cone_coordinates(problem, dq, force), strict=True)):
+        kind, clearness = classify_cone(s, z, problem.mu[i])
         margin = min(margin, clearness)
         if kind is not None:
+            if kind == SLIDE and s[0] < LEAST_SLIDE_M:  # at the tip of the cone its gradient has no direction
+                kind = STICK
             laws.append(Law(i, kind))
-            d = problem.J[i] @ found.x
-            P = law_direction(problem, laws[-1], d)
+            P = law_direction(problem, laws[-1], d[i])
             multipliers.append(P.T @ force[i] / np.sum(P * P, axis=0))
     m = np.concatenate(multipliers) if multipliers else np.zeros(0)
-    point = ActivePoint(tuple(laws), found.x, m)
-    return complete_solution(problem, found, force, point, margin, lambda polished: _violation(problem, polished))
+    return ActivePoint(tuple(laws), dq, m), margin
 
 
-def _violation(problem: StepProblem, point: ActivePoint) -> float:
-    """How far displacements lie outside the dual friction cones, m, or forces outside the friction cones, N."""
-    d, force = problem.displacements(point.dq), contact_forces(problem, point)
-    nu, f_n = np.sum(problem.n * d, axis=1), np.sum(problem.n * force, axis=1)
-    d_t = np.linalg.norm(d - nu[:, None] * problem.n, axis=1)
-    f_t = np.linalg.norm(force - f_n[:, None] * problem.n, axis=1)
-    distances = problem.phi + nu - problem.mu * d_t, problem.mu * f_n - f_t, f_n
-    return -float(min(values.min(initial=0.0) for values in distances))
-
-
-def classify_cone(s: FloatArray, z: FloatArray) -> tuple[str | None, float]:
-    """Return the active law (None: apart) for slack s, mm, and multiplier z, N, and how clear that is.
+def classify_cone(s: FloatArray, z: FloatArray, mu: float) -> tuple[str | None, float]:
+    """Return the active law (None: apart) for slack s and multiplier z, both in m, and how clear that is, m.
 
     In the cone's spectral decomposition s_0 - |s_t| meets z_0 + |z_t|, and s_0 + |s_t| meets z_0 - |z_t|: of each
     couple one vanishes. Clear is the larger one, of the couple where it is less.
@@ -74,7 +95,7 @@ def classify_cone(s: FloatArray, z: FloatArray) -> tuple[str | None, float]:
     low, high = (s[0] - s_t, z[0] + z_t), (s[0] + s_t, z[0] - z_t)
     if low[0] > low[1]:
         return None, float(low[0])
-    if len(s) == 1:
+    if mu == 0.0:
         return RAY, float(z[0])
     kind = STICK if high[1] > high[0] else SLIDE
     return kind, float(min(max(low), max(high)))

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from contact_mpc.dynamics.log_barrier import Newton, make_newton, prepare_step
 from contact_mpc.dynamics.quadratic import Model
 from contact_mpc.geometry.contacts import update_kinematics
+from contact_mpc.geometry.convex import ConvexPairs
 from contact_mpc.model.kinematic_tree import FREE, REVOLUTE
 
 FloatArray = NDArray[np.float64]
@@ -67,6 +68,12 @@ class StepProblem:
         t2 = across / np.linalg.norm(across, axis=1, keepdims=True)
         return np.stack([np.cross(t2, self.n), t2], axis=1)
 
+    @cached_property
+    def compliance(self) -> FloatArray:
+        """Motion of each contact under a force of 1 N where nothing else holds (k,), m/N: compares forces and gaps."""
+        moved = np.linalg.solve(self.Q, self.J.reshape(-1, len(self.b)).T).T.reshape(self.J.shape)
+        return 0.5 * np.einsum("kiv,kiv->k", self.J, moved)
+
     def displacements(self, dq: FloatArray) -> FloatArray:
         """Return d (k, 3), m."""
         return self.J @ dq
@@ -79,9 +86,10 @@ class StepProblem:
 class ProblemBuilder:
     """Assembles the `StepProblem` at (q, u); keeps the compiled workspace, which derivatives read afterwards."""
 
-    def __init__(self, model: Model, q: FloatArray) -> None:
+    def __init__(self, model: Model, q: FloatArray, convex: ConvexPairs | None = None) -> None:
         self.model = model
-        self.workspace: Newton = make_newton(model)
+        self.workspace: Newton = make_newton(model, has_external=convex is not None)
+        self._convex = convex
         n_c, m = model.pairs.dofs.shape
         counted = np.arange(m)[None, :] < model.pairs.dof_count[:, None]
         self._columns = np.zeros((n_c, m, model.tree.dof_body.shape[0]))
@@ -90,9 +98,15 @@ class ProblemBuilder:
         update_kinematics(model.tree, q, self.workspace.kin)
         self._plane_normal = find_plane_normal(model, self.workspace)
 
+    def update_external(self, q: FloatArray) -> None:
+        """Write the contacts that have no closed form into the workspace, at q (n_q,)."""
+        if self._convex is not None:
+            self._convex.update(q, self.workspace.kin, self.workspace.con)
+
     def build(self, q: FloatArray, u: FloatArray, offset: FloatArray) -> StepProblem:
         """Return the problem at q (n_q,), u (n_a,) with offset (n_c,), m, added to the gaps."""
         ws = self.workspace
+        self.update_external(q)
         prepare_step(self.model, ws, q, u, offset)
         pair = np.flatnonzero(ws.phi < self.model.activation)
         n = ws.con.n[pair]
