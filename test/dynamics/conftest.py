@@ -9,7 +9,7 @@ import pytest
 from contact_mpc import ContactDynamics
 from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.log_barrier import make_newton, prepare_step
-from contact_mpc.model.system import System
+from contact_mpc.model.system import System, load_system
 from contact_mpc.model.task import load_task
 
 TEST_SYSTEMS = Path(__file__).resolve().parents[1] / "systems"
@@ -66,3 +66,22 @@ def random_states() -> Callable[..., list[tuple[np.ndarray, np.ndarray]]]:
         raise AssertionError(f"only {len(found)} of {count} states of {system.name} found")
 
     return draw
+
+
+@pytest.fixture(scope="session")
+def narrow_slot(tmp_path_factory: pytest.TempPathFactory) -> System:
+    """Return a ball of radius 0.06 m between two fixed walls 0.115 m apart."""
+    folder = tmp_path_factory.mktemp("narrow_slot")
+    wall = '<collision><origin xyz="0 {y} 0"/><geometry><box size="1 0.1 1"/></geometry></collision>'
+    (folder / "walls.urdf").write_text(
+        f'<robot name="walls"><link name="base">{wall.format(y=0.1075)}{wall.format(y=-0.1075)}</link>'
+        '<joint name="slide" type="prismatic"><parent link="base"/><child link="tip"/><origin xyz="0 0 1"/>'
+        '<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="5" velocity="5"/></joint>'
+        '<link name="tip"><collision><geometry><sphere radius="0.01"/></geometry></collision></link></robot>'
+    )
+    (folder / "slot.yaml").write_text(
+        "name: slot\nfriction: {default: 0.5}\n"
+        "robots: [{name: walls, urdf: walls.urdf, joint_stiffness_nm_per_rad: 1.0, joint_damping_nms_per_rad: 1.0}]\n"
+        "objects: [{name: ball, urdf: ball.urdf, mobility: free}]\n"
+    )
+    return load_system(folder / "slot.yaml")
