@@ -1,15 +1,17 @@
-"""Drives the life cycle of other nodes: configure all at once, activate in order."""
+"""Drives the life cycle of other nodes: configure all at once, activate in order, the plant last."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from rclpy.executors import Executor
 from rclpy.node import Node
 
 from contact_mpc.errors import StackError
+from contact_mpc.nodes.qos import TOPICS, qos_profile
 
 TRANSITIONS = {
     "configure": Transition.TRANSITION_CONFIGURE,
@@ -17,6 +19,9 @@ TRANSITIONS = {
     "deactivate": Transition.TRANSITION_DEACTIVATE,
     "cleanup": Transition.TRANSITION_CLEANUP,
 }
+ACTIVATION_ORDER = ("state_estimator", "trajectory_server", "mpc_tracker", "command_bridge", "recorder", "plant")
+REPLAY_ORDER = ("state_estimator", "mpc_tracker", "command_bridge", "bag_player")
+CONNECT_TIMEOUT_S, CONFIGURE_TIMEOUT_S, ACTIVATE_TIMEOUT_S, REFERENCE_TIMEOUT_S = 60.0, 300.0, 60.0, 30.0
 SLICE_S = 0.02
 
 
@@ -71,3 +76,63 @@ class LifecycleClient:
         """Handle messages for a while."""
         self._check()
         self._executor.spin_once(timeout_sec=duration_s)
+
+    def bring_up(self, names: Sequence[str], explain: Callable[[str], str]) -> None:
+        """Configure nodes all at once and activate them in the order of `ACTIVATION_ORDER`.
+
+        The plant is activated when the tracker has what it will follow, not before: simulated time begins with it,
+        and lockstep depends on what was there at its beginning.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Names of the nodes.
+        explain : callable
+            Given a node that refused, returns why.
+
+        Raises
+        ------
+        StackError
+            A node refused or did not answer, or the tracker received no reference.
+        """
+        watch = ReferenceWatch(self._node)
+        self.connect(names, CONNECT_TIMEOUT_S)
+        self._insist(names, "configure", CONFIGURE_TIMEOUT_S, explain)
+        for name in in_order(names):
+            if name == "plant" and {"mpc_tracker", "trajectory_server"} <= set(names):
+                self._wait_for_reference(watch)
+            self._insist([name], "activate", ACTIVATE_TIMEOUT_S, explain)
+
+    def _insist(self, names: Sequence[str], transition: str, timeout_s: float, explain: Callable[[str], str]) -> None:
+        refused = self.request(names, transition, timeout_s)
+        if refused:
+            raise StackError("\n".join(f"node {name}: {explain(name)}" for name in refused))
+
+    def _wait_for_reference(self, watch: "ReferenceWatch") -> None:
+        deadline = time.monotonic() + REFERENCE_TIMEOUT_S
+        while not watch.has_reference:
+            self.spin(SLICE_S)
+            if time.monotonic() > deadline:
+                raise StackError(
+                    f"the tracker received no reference within {REFERENCE_TIMEOUT_S:g} s; see the logs of "
+                    "trajectory_server and mpc_tracker"
+                )
+
+
+def in_order(names: Collection[str]) -> tuple[str, ...]:
+    """Return nodes in the order of activation: that of `ACTIVATION_ORDER`, a bag player at the end."""
+    return tuple(name for name in (*ACTIVATION_ORDER, "bag_player") if name in names)
+
+
+class ReferenceWatch:
+    """Knows from /diagnostics whether the tracker has received a reference."""
+
+    def __init__(self, node: Node) -> None:
+        self.has_reference = False
+        profile = qos_profile(TOPICS["/diagnostics"].quality, "realtime")
+        node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, profile)
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if status.name.endswith("/mpc_tracker"):
+                self.has_reference = any(pair.key == "reference_start_ns" and pair.value for pair in status.values)

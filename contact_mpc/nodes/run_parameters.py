@@ -13,7 +13,8 @@ from contact_mpc import __version__
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.node_parameters import load_node_parameters
 from contact_mpc.model.task import TaskConfig
-from contact_mpc.nodes.stack import ACTIVATION_ORDER, to_parameter_file
+from contact_mpc.nodes.lifecycle_client import ACTIVATION_ORDER
+from contact_mpc.nodes.stack import to_parameter_file
 
 PROGRESS_PERIOD_S = 0.1  # runs end on its multiples, where the recorder reports how far it is
 DEFAULT_START_DELAY_S = 0.3

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
 from numpy.typing import NDArray
 from rclpy.qos import QoSProfile, QoSReliabilityPolicy
@@ -18,12 +17,10 @@ from contact_mpc.errors import InputError, StackError
 from contact_mpc.model.rotations import rotation_log
 from contact_mpc.model.task import TaskConfig
 from contact_mpc.nodes import messages
-from contact_mpc.nodes.qos import TOPICS, qos_profile
-from contact_mpc.nodes.stack import ACTIVATION_ORDER, Stack, StackSpec
+from contact_mpc.nodes.stack import Stack, StackSpec
 from contact_mpc.sim.plant import T0_NS
 
 POLL_S = 0.1
-REFERENCE_TIMEOUT_S = 30.0
 STALL_TIMEOUT_S = 60.0
 DRAIN_S = 0.2  # for the answers to the last state, on their way to the recorder
 NEWEST = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
@@ -68,7 +65,6 @@ class RunSession:
         self._goal = task.goal_pose()
         self._clock_ns = self._written_ns = 0
         self._pose: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
-        self._has_reference = False
         namespace = "/" + task.system.config.robots[0].name
         self.stack = Stack(StackSpec(namespace, parameters, folder, domain))
 
@@ -90,33 +86,12 @@ class RunSession:
         StackError
             A node refused, died or stopped answering; names the node.
         """
+        self.stack.bring_up()
         node = self.stack.node
-        node.create_subscription(
-            DiagnosticArray,
-            "/diagnostics",
-            self._on_diagnostics,
-            qos_profile(TOPICS["/diagnostics"].quality, "realtime"),
-        )
-        self.stack.configure()
-        for name in ACTIVATION_ORDER:
-            if name == "plant":
-                self._wait_for_reference()
-            self.stack.activate(name)
         node.create_subscription(Clock, "/clock", self._on_clock, NEWEST)
         node.create_subscription(Odometry, "plant/object_odom", self._on_odometry, NEWEST)
         node.create_subscription(UInt64, "recorder/written_until", self._on_written, NEWEST)
         self._follow(report)
-
-    def _wait_for_reference(self) -> None:
-        """Simulated time begins when the tracker has what it will follow, not before: lockstep depends on it."""
-        deadline = time.monotonic() + REFERENCE_TIMEOUT_S
-        while not self._has_reference:
-            self.stack.spin(POLL_S)
-            if time.monotonic() > deadline:
-                raise StackError(
-                    f"the tracker received no reference within {REFERENCE_TIMEOUT_S:g} s; see the logs of "
-                    "trajectory_server and mpc_tracker"
-                )
 
     def _follow(self, report: Callable[[RunProgress], None]) -> None:
         start_s = progress_s = time.monotonic()
@@ -159,8 +134,3 @@ class RunSession:
             self._pose = messages.read_pose(message.pose.pose)
         except InputError:
             self._pose = None
-
-    def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        for status in message.status:
-            if status.name.endswith("/mpc_tracker"):
-                self._has_reference = any(pair.key == "reference_start_ns" and pair.value for pair in status.values)

@@ -23,13 +23,20 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from contact_mpc.errors import StackError
+from contact_mpc.nodes.discovery import discovery_environment
 from contact_mpc.nodes.domain import DomainLease
-from contact_mpc.nodes.lifecycle_client import LifecycleClient
+from contact_mpc.nodes.lifecycle_client import (
+    ACTIVATE_TIMEOUT_S,
+    ACTIVATION_ORDER,
+    CONFIGURE_TIMEOUT_S,
+    CONNECT_TIMEOUT_S,
+    REPLAY_ORDER,
+    LifecycleClient,
+    in_order,
+)
 from contact_mpc.nodes.processes import NodeProcess, stop_processes
 
-ACTIVATION_ORDER = ("state_estimator", "trajectory_server", "mpc_tracker", "command_bridge", "recorder", "plant")
-DISCOVERY = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
-START_TIMEOUT_S, CONFIGURE_TIMEOUT_S, ACTIVATE_TIMEOUT_S = 60.0, 300.0, 60.0
+__all__ = ["ACTIVATION_ORDER", "Stack", "StackSpec", "to_parameter_file"]
 STOP_PATIENCE_S = 10.0
 
 
@@ -56,10 +63,10 @@ class StackSpec:
     nodes: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        unknown = sorted(set(self.parameters) - set(ACTIVATION_ORDER))
+        unknown = sorted(set(self.parameters) - {*ACTIVATION_ORDER, *REPLAY_ORDER})
         if unknown:
             raise StackError(f"unknown nodes {', '.join(unknown)}; allowed: {', '.join(ACTIVATION_ORDER)}")
-        object.__setattr__(self, "nodes", tuple(name for name in ACTIVATION_ORDER if name in self.parameters))
+        object.__setattr__(self, "nodes", in_order(self.parameters))
 
 
 class Stack:
@@ -80,7 +87,8 @@ class Stack:
         self.processes: dict[str, NodeProcess] = {}
         self._lease = DomainLease(spec.domain)
         self.domain = self._lease.domain
-        os.environ.update(DISCOVERY)
+        self._environment = discovery_environment(spec.folder)
+        os.environ.update(self._environment)
         self._context = Context()
         rclpy.init(
             args=["--ros-args", "--disable-external-lib-logs"],
@@ -105,7 +113,7 @@ class Stack:
     def start(self) -> None:
         """Start all processes at once."""
         self.parameter_file.write_text(to_parameter_file(self.spec.namespace, self.spec.parameters))
-        environment = {**DISCOVERY, "ROS_DOMAIN_ID": str(self.domain)}
+        environment = {**self._environment, "ROS_DOMAIN_ID": str(self.domain)}
         remap = ["-r", f"__ns:={self.spec.namespace}", "--disable-external-lib-logs"]
         for name in self.spec.nodes:
             log = self.spec.folder / f"{name}.log"
@@ -118,9 +126,13 @@ class Stack:
         """Parameter file of all nodes."""
         return self.spec.folder / "parameters.yaml"
 
+    def bring_up(self) -> None:
+        """Configure and activate all nodes; raises StackError with the node's own words if one refuses."""
+        self.lifecycle.bring_up(self.spec.nodes, lambda name: self.processes[name].errors())
+
     def configure(self) -> None:
         """Configure all nodes; raises StackError with the node's own words if one refuses."""
-        self.lifecycle.connect(self.spec.nodes, START_TIMEOUT_S)
+        self.lifecycle.connect(self.spec.nodes, CONNECT_TIMEOUT_S)
         self._explain(self.lifecycle.request(self.spec.nodes, "configure", CONFIGURE_TIMEOUT_S), "configure")
 
     def activate(self, name: str) -> None:
