@@ -132,8 +132,19 @@ def make_kinematics(tree: Tree) -> Kinematics:
     )
 
 
-def make_contacts(pairs: Pairs) -> Contacts:
-    """Allocate the contact workspace."""
+def make_contacts(pairs: Pairs, has_external: bool = False) -> Contacts:
+    """Allocate the contact workspace.
+
+    Raises
+    ------
+    ModelError
+        There are pairs without closed form, and the caller does not say that it fills them in (`has_external`).
+    """
+    if np.any(pairs.kind == EXTERNAL) and not has_external:
+        raise ModelError(
+            "a contact pair has no closed form (a mesh, or a capsule, box or cylinder against another such shape): "
+            "give one side a sphere, or use capsule and capsule, or box and box; ContactDynamics.step takes all pairs"
+        )
     n_c, m = pairs.dofs.shape
     return Contacts(
         np.zeros(n_c), np.zeros((n_c, 3)), np.zeros((n_c, 3)), np.zeros((n_c, 3)), np.zeros((n_c, 3, 3)),

@@ -1,6 +1,6 @@
 """URDF files as plain records: links with inertia and primitive collision shapes, joints with limits.
 
-Only what contact dynamics needs is read. Drake's ``<drake:capsule>`` is understood; meshes are refused.
+Only what contact dynamics needs is read. Drake's ``<drake:capsule>`` is understood; a mesh is its convex hull.
 """
 
 import xml.etree.ElementTree as ET
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.errors import ModelError
+from contact_mpc.model.meshes import load_hull
 from contact_mpc.model.rotations import rotation_from_rpy
 
 FloatArray = NDArray[np.float64]
@@ -87,7 +88,7 @@ def read_urdf(path: Path) -> Urdf:
     Raises
     ------
     ModelError
-        The file is missing, not XML, not a tree, has a shape that is no primitive, or a joint without limits.
+        The file is missing, not XML, not a tree, has an unknown shape, or a joint without limits.
     """
     try:
         robot = ET.parse(path).getroot()
@@ -165,16 +166,31 @@ def _read_link(element: ET.Element, path: Path) -> Link:
 
 def _read_shape(element: ET.Element, link: str, path: Path) -> Shape:
     geometry = element.find("geometry")
+    mesh = None if geometry is None else geometry.find("mesh")
+    if mesh is not None:
+        scale = _vector(mesh, "scale", "1 1 1", path)
+        try:
+            vertices = load_hull(_mesh_path(mesh.get("filename", ""), path), scale)
+        except ModelError as error:
+            raise ModelError(f"{path}: link '{link}': {error}") from error
+        return Shape("hull", (), _read_pose(element.find("origin"), path), vertices)
     found = [] if geometry is None else [child for child in geometry if child.tag.replace(DRAKE, "") in SHAPES]
     if len(found) != 1:
         tags = [] if geometry is None else [child.tag for child in geometry]
-        raise ModelError(f"{path}: link '{link}': collision shape {tags}; allowed: {', '.join(SHAPES)}")
+        raise ModelError(f"{path}: link '{link}': collision shape {tags}; allowed: {', '.join(SHAPES)}, mesh")
     kind = found[0].tag.replace(DRAKE, "")
     counts = {"size": 3}
     size = [value for key in SHAPES[kind] for value in _vector(found[0], key, "nan", path, counts.get(key, 1))]
     if min(size) <= 0.0:
         raise ModelError(f"{path}: link '{link}': {kind} has size {size}, expected positive lengths in m")
     return Shape(kind, tuple(float(value) for value in size), _read_pose(element.find("origin"), path))
+
+
+def _mesh_path(filename: str, urdf: Path) -> Path:
+    """Resolve a file name beside the URDF; package://contact_mpc/x is x in the folder above urdf/."""
+    if filename.startswith("package://"):
+        return urdf.parent.parent / filename.removeprefix("package://").partition("/")[2]
+    return urdf.parent / filename.removeprefix("file://")
 
 
 def _read_joint(element: ET.Element, path: Path) -> Joint:

@@ -1,0 +1,262 @@
+"""Pairs that are reduced to points, segments and rims, and those by coal: distances, derivatives, resting bodies."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import coal
+import numpy as np
+import pytest
+
+from contact_mpc import ContactDynamics
+from contact_mpc.dynamics.contact_dynamics import build_model
+from contact_mpc.dynamics.log_barrier import make_newton, measure_gaps
+from contact_mpc.errors import ConfigError, ModelError
+from contact_mpc.geometry.contacts import EXTERNAL, LOWEST, POINT, SEGMENTS
+from contact_mpc.geometry.convex import geometry_pose
+from contact_mpc.model.system import System, load_system
+
+INERTIAL = (
+    '<inertial><mass value="0.5"/><inertia ixx="1e-3" iyy="2e-3" izz="1.5e-3" ixy="0" ixz="0" iyz="0"/></inertial>'
+)
+LIMIT = '<limit lower="-2" upper="2" effort="5" velocity="5"/>'
+SHAPES = {
+    "sphere": '<sphere radius="0.05"/>', "box": '<box size="0.1 0.12 0.14"/>',
+    "capsule": '<capsule radius="0.03" length="0.2"/>', "cylinder": '<cylinder radius="0.05" length="0.15"/>',
+    "hull": '<mesh filename="tetrahedron.obj" scale="0.1 0.1 0.1"/>',
+}
+TETRAHEDRON = "v 1 0 0\nv -1 1 0\nv -1 -1 0.2\nv 0 0 1.5\nf 1 2 3\nf 1 2 4\nf 2 3 4\nf 1 3 4\n"
+OBJECT = (
+    '<robot name="thing"><link name="thing">{inertial}<collision><origin xyz="{offset}" rpy="0.1 0.2 0.3"/>'
+    "<geometry>{shape}</geometry></collision></link></robot>"
+)
+ROBOT = (
+    '<robot name="arm"><link name="base"/><joint name="slide" type="prismatic"><parent link="base"/>'
+    '<child link="carriage"/><axis xyz="0 0.1 1"/>{limit}</joint><link name="carriage"/><joint name="turn" '
+    'type="revolute"><parent link="carriage"/><child link="tip"/><origin xyz="0 0 0.1"/><axis xyz="0.2 1 0"/>{limit}'
+    '</joint><link name="tip">{inertial}<collision><origin xyz="0.1 0 0" rpy="0.3 0.5 0"/><geometry>{shape}</geometry>'
+    "</collision></link></robot>"
+)
+YAML = """name: pair
+friction: {{default: 0.7}}
+activation_distance_m: {activation}
+robots: [{{name: arm, urdf: arm.urdf, joint_stiffness_nm_per_rad: 80.0, joint_damping_nms_per_rad: 1.0}}]
+objects: [{{name: thing, urdf: thing.urdf, mobility: free, position_m: [0.2, 0.1, 0.3]}}]
+fixed: [{fixed}]
+"""
+GROUND = "{name: ground, shape: half_space, position_m: [0, 0, 0.1], rpy_rad: [0.1, 0.2, 0.3]}"
+SPREAD = np.array([1.0, 1.0, 1.0, 0.2, 0.2, 0.2, 0.3, 1.0])  # rad and m, of v
+GAP_TOLERANCE_M = 1e-6  # of coal's iterative distances
+DIFFERENCE = 1e-5  # rad, m
+KAPPA = 1e3
+STEP_S = 0.1  # quasi-dynamic bodies fall by g h^2 per step
+
+
+@pytest.fixture
+def make_system(tmp_path: Path) -> Callable[..., System]:
+    def make(thing: str, tip: str, fixed: str = "", offset: str = "0.01 0.02 0", activation: float = 1.0) -> System:
+        (tmp_path / "tetrahedron.obj").write_text(TETRAHEDRON)
+        thing_text = OBJECT.format(inertial=INERTIAL, offset=offset, shape=SHAPES[thing])
+        (tmp_path / "thing.urdf").write_text(thing_text)
+        (tmp_path / "arm.urdf").write_text(ROBOT.format(inertial=INERTIAL, limit=LIMIT, shape=SHAPES[tip]))
+        (tmp_path / "pair.yaml").write_text(YAML.format(fixed=fixed, activation=activation))
+        return load_system(tmp_path / "pair.yaml")
+
+    return make
+
+
+def random_q(system: System, count: int, seed: int = 0, scale: float = 0.3) -> list[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return [system.integrate(system.q_default, scale * SPREAD * rng.standard_normal(system.n_v)) for _ in range(count)]
+
+
+def coal_gap(system: System, q: np.ndarray, g_a: int, g_b: int) -> float:
+    """Signed distance of two geometries by coal alone."""
+    model = build_model(system)
+    ws = make_newton(model, has_external=True)
+    measure_gaps(model, ws, q)
+    shapes, poses = [], []
+    for g in (g_a, g_b):
+        shape, (R, p) = system.geometries[g].shape, geometry_pose(system.tree, ws.kin, g)
+        if shape.kind == "half_space":
+            shapes.append(coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0))
+        elif shape.kind == "hull":
+            points = coal.StdVec_Vec3s()
+            for vertex in shape.vertices:
+                points.append(vertex)
+            shapes.append(coal.ConvexBase.convexHull(points, False, "Qt"))
+        else:
+            kinds = {"sphere": coal.Sphere, "box": coal.Box, "capsule": coal.Capsule, "cylinder": coal.Cylinder}
+            shapes.append(kinds[shape.kind](*shape.size))
+        poses.append(coal.Transform3s(R, p))
+    request = coal.DistanceRequest()
+    request.gjk_tolerance = request.epa_tolerance = 1e-7
+    request.gjk_max_iterations = request.epa_max_iterations = 500
+    return float(coal.distance(shapes[0], poses[0], shapes[1], poses[1], request, coal.DistanceResult()))
+
+
+@pytest.mark.parametrize("shape", ["sphere", "box", "capsule", "cylinder", "hull"])
+def test_lowest_point_over_a_half_space_is_that_of_coal(shape: str, make_system: Callable) -> None:
+    system = make_system(shape, "sphere", GROUND)
+    ground = len(system.geometries) - 1
+    rows = [c for c, item in enumerate(system.contacts) if item.geometry_b == ground]
+    assert {system.contacts[c].geometry_a for c in rows} != {0} or shape == "sphere"
+    dynamics = ContactDynamics(system)
+    for q in random_q(system, 20):
+        gaps = dynamics.step(q, q[-2:]).gaps[rows]
+        assert gaps.min() == pytest.approx(coal_gap(system, q, 0, ground), abs=GAP_TOLERANCE_M)
+
+
+@pytest.mark.parametrize(("thing", "tip"), [
+    ("capsule", "capsule"), ("hull", "sphere"), ("hull", "box"), ("hull", "hull"), ("capsule", "box"),
+    ("cylinder", "capsule"), ("cylinder", "cylinder"), ("box", "cylinder"),
+])
+def test_gap_of_two_shapes_is_that_of_coal(thing: str, tip: str, make_system: Callable) -> None:
+    system = make_system(thing, tip)
+    dynamics = ContactDynamics(system)
+    for q in random_q(system, 10):
+        assert dynamics.step(q, q[-2:]).gaps[0] == pytest.approx(coal_gap(system, q, 1, 0), abs=GAP_TOLERANCE_M)
+
+
+def test_boxes_are_as_far_apart_as_their_nearest_corner_where_a_corner_is_nearest(make_system: Callable) -> None:
+    system = make_system("box", "box")
+    dynamics = ContactDynamics(system)
+    gaps, found = [], []
+    for q in random_q(system, 20):
+        gaps.append(coal_gap(system, q, 1, 0))
+        found.append(dynamics.step(q, q[-2:]).gaps.min())
+    difference = np.array(found) - gaps
+    assert np.all(difference > -GAP_TOLERANCE_M)  # a crossing of edges is nearer than any corner
+    assert np.sum(np.abs(difference) < GAP_TOLERANCE_M) >= 10
+
+
+@pytest.mark.parametrize(("thing", "tip", "fixed", "tolerance"), [
+    ("capsule", "capsule", "", 1e-6), ("cylinder", "sphere", GROUND, 1e-6), ("box", "box", GROUND, 1e-6),
+    ("hull", "sphere", "", 1e-6), ("hull", "box", GROUND, 1e-6), ("capsule", "box", GROUND, 1e-6),
+    ("capsule", "cylinder", "", 1e-2),
+])
+def test_step_is_differentiated_with_all_terms_of_its_contacts(
+    thing: str, tip: str, fixed: str, tolerance: float, make_system: Callable
+) -> None:
+    system = make_system(thing, tip, fixed)
+    dynamics = ContactDynamics(system, h_s=0.1, kappa=KAPPA)
+    step = DIFFERENCE if tolerance < 1e-3 else 1e-3
+    for q in random_q(system, 4):
+        u = q[-2:] + 0.01
+        found = dynamics.linearize(q, u)
+        assert found.step.is_converged
+        A = np.empty((system.n_v, system.n_v))
+        for k, unit in enumerate(np.eye(system.n_v)):
+            ends = [dynamics.step(system.integrate(q, s * step * unit), u).q_next for s in (1.0, -1.0)]
+            back = [system.difference(found.step.q_next, end) for end in ends]
+            A[:, k] = (back[0] - back[1]) / (2.0 * step)
+        assert np.abs(A - found.A).max() <= tolerance * np.abs(A).max()
+
+
+def test_crossing_capsules_turn_their_normal_with_their_axes(make_system: Callable) -> None:
+    """The nearest points are inside both segments: the derivative has terms that no sphere has."""
+    system = make_system("capsule", "capsule")
+    model = build_model(system)
+    ws = make_newton(model)
+    crossing = 0
+    for q in random_q(system, 40, seed=3, scale=0.5):
+        measure_gaps(model, ws, q)
+        q[4:7] += geometry_pose(system.tree, ws.kin, 1)[1] - geometry_pose(system.tree, ws.kin, 0)[1] + [0.0, 0.08, 0.0]
+        measure_gaps(model, ws, q)
+        if np.any(np.abs(ws.con.M[0]) > 0.1) and np.all(ws.con.N[0] == 0.0):
+            crossing += 1
+            n = ws.con.n[0].copy()
+            columns = []
+            for k in range(3):
+                ends = []
+                for sign in (1.0, -1.0):
+                    dq = np.zeros(system.n_v)
+                    dq[k] = sign * DIFFERENCE
+                    measure_gaps(model, ws, system.integrate(q, dq))
+                    ends.append(ws.con.n[0].copy())
+                columns.append((ends[0] - ends[1]) / (2.0 * DIFFERENCE))
+            measure_gaps(model, ws, q)
+            centre = ws.con.centre[0] - q[4:7]
+            expected = [ws.con.M[0] @ e + ws.con.N[0] @ np.cross(e, centre) for e in np.eye(3)]
+            np.testing.assert_allclose(columns, expected, atol=1e-8)
+            assert np.abs(n @ np.array(columns).T).max() < 1e-8
+    assert crossing >= 3
+
+
+def test_kinds_of_contacts_follow_from_the_shapes(make_system: Callable) -> None:
+    kinds = {
+        ("capsule", "capsule"): {SEGMENTS, POINT}, ("cylinder", "sphere"): {POINT, LOWEST},
+        ("box", "box"): {POINT}, ("hull", "box"): {EXTERNAL, POINT}, ("capsule", "cylinder"): {EXTERNAL, POINT},
+    }
+    for shapes, expected in kinds.items():
+        assert set(build_model(make_system(*shapes, GROUND)).pairs.kind) == expected, shapes
+
+
+def test_pairs_by_coal_beyond_the_activation_distance_are_left_to_bounding_spheres(
+    make_system: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = make_system("hull", "box", activation=0.05)
+    dynamics = ContactDynamics(system)
+    q = system.q_default.copy()
+    q[4:7] += [1.0, 0.0, 0.0]
+    monkeypatch.setattr(coal, "distance", lambda *_: pytest.fail("coal was asked"))
+    result = dynamics.step(q, q[-2:])
+    assert 0.5 < result.gaps[0] < 1.2
+    assert not result.impulses.any()
+
+
+@pytest.mark.parametrize("shape", ["box", "cylinder", "hull", "capsule"])
+def test_body_on_the_ground_is_carried_with_its_weight_and_stays_where_it_is(
+    shape: str, make_system: Callable, tmp_path: Path
+) -> None:
+    system = make_system(shape, "sphere", "{name: ground, shape: half_space}", offset="0 0 0")
+    dynamics = ContactDynamics(system, "socp", h_s=STEP_S)
+    q = system.q_default.copy()
+    q[-2:] = [1.0, 0.0]  # the arm is out of the way
+    for _ in range(300):
+        q = dynamics.step(q, q[-2:]).q_next
+    rest = dynamics.step(q, q[-2:])
+    np.testing.assert_allclose(rest.impulses.sum(axis=0) / STEP_S, [0.0, 0.0, 0.5 * 9.81], atol=1e-4)
+    assert rest.gaps[rest.impulses[:, 2] > 1e-6].max() < 1e-5
+    assert np.abs(system.difference(q, rest.q_next)).max() < 1e-6
+
+
+def test_external_pairs_are_refused_where_nothing_fills_them_in(make_system: Callable) -> None:
+    with pytest.raises(ModelError, match="no closed form"):
+        make_newton(build_model(make_system("hull", "box")))
+
+
+@pytest.mark.parametrize(("fixed", "words"), [
+    ("{name: ground, shape: cone}", ("shape", "cone", "half_space")),
+    ("{name: wall, shape: box, size_m: [1, 2]}", ("size_m", "3", "2")),
+    ("{name: wall, shape: sphere, size_m: [-1]}", ("size_m", "-1", "greater than 0")),
+    ("{name: thing, shape: half_space}", ("thing", "twice")),
+    ("{name: ground, shape: half_space, colour: red}", ("colour",)),
+])
+def test_fixed_shapes_that_cannot_be_are_refused(fixed: str, words: tuple[str, ...], make_system: Callable) -> None:
+    with pytest.raises(ConfigError) as caught:
+        make_system("sphere", "sphere", fixed)
+    assert all(word in str(caught.value) for word in ("pair.yaml", *words)), caught.value
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("nothing", ("no mesh",)), ("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", ("no mesh with a volume",)),
+])
+def test_files_that_are_no_bodies_are_refused(text: str, words: tuple[str, ...], tmp_path: Path) -> None:
+    from contact_mpc.model.meshes import load_hull
+
+    (tmp_path / "bad.obj").write_text(text)
+    with pytest.raises(ModelError) as caught:
+        load_hull(tmp_path / "bad.obj", np.ones(3))
+    assert all(word in str(caught.value) for word in ("bad.obj", *words))
+
+
+def test_mesh_with_too_many_vertices_is_refused_with_a_remedy(tmp_path: Path) -> None:
+    from contact_mpc.model.meshes import load_hull
+
+    points = np.random.default_rng(0).normal(size=(300, 3))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    faces = [f"f {i} {i + 1} {i + 2}" for i in range(1, 298)]
+    text = "\n".join([*(f"v {x} {y} {z}" for x, y, z in points), *faces])
+    (tmp_path / "ball.obj").write_text(text + "\n")
+    with pytest.raises(ModelError, match="at most 100 .* simplify"):
+        load_hull(tmp_path / "ball.obj", np.ones(3))
