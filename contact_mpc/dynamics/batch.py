@@ -78,7 +78,7 @@ def step_batch(
 
     def run(part: slice) -> None:
         linear = part if linearise else slice(0, 0)
-        _run(
+        step_rows(
             dynamics.model, make_newton(dynamics.model), q[part], u[part], dynamics.kappa, dynamics.tolerance,
             out.q_next[part], out.dq[part], out.A[linear], out.B[linear], codes[part], out.iterations[part],
         )
@@ -113,10 +113,11 @@ def _check_batch(dynamics: ContactDynamics, q: FloatArray, u: FloatArray) -> tup
 
 
 @njit(nogil=True, **COMPILED)
-def _run(
+def step_rows(
     model: Model, ws: Newton, q: FloatArray, u: FloatArray, kappa: float, tolerance: float, q_next: FloatArray,
     dq: FloatArray, A: FloatArray, B: FloatArray, codes: IntArray, iterations: IntArray,
 ) -> None:
+    """Step from every row of q (N, n_q) and u (N, n_a) into the given arrays; A and B where these have rows."""
     n_v = dq.shape[1]
     offset, X = np.zeros(model.mu.shape[0]), np.empty((n_v, n_v + u.shape[1]))
     for i in range(q.shape[0]):

@@ -24,6 +24,7 @@ from contact_mpc.dynamics.derivatives import contact_motion
 from contact_mpc.dynamics.socp import solve_socp
 from contact_mpc.dynamics.step_problem import ProblemBuilder, StepProblem
 from contact_mpc.errors import InputError
+from contact_mpc.geometry.convex import ConvexPairs
 from contact_mpc.model.system import System, check_vector
 
 FloatArray = NDArray[np.float64]
@@ -104,7 +105,8 @@ def solve_equilibrium(
     """
     q, u = system.check_q(q), system.check_u(u)
     model = build_model(system, friction=friction)
-    builder, offset = ProblemBuilder(model, q), np.zeros(len(model.mu))
+    builder = ProblemBuilder(model, q, ConvexPairs(system, model.pairs, model.activation))
+    offset = np.zeros(len(model.mu))
     force, status, iterations, size = np.zeros((len(model.mu), 3)), "converged", 0, np.inf
     while size > TOLERANCE:
         if iterations == MAX_STEPS:

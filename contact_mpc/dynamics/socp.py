@@ -21,6 +21,12 @@ LEAST_SLIDE_M = 1e-13
 
 def solve_socp(problem: StepProblem) -> StepSolution:
     """Solve the step over second-order cones."""
+    G, g, widths = build_cones(problem)
+    return _complete(problem, solve_conic(problem.Q, problem.b, G, g, widths), widths)
+
+
+def build_cones(problem: StepProblem) -> tuple[FloatArray, FloatArray, list[int]]:
+    """Return G, g and the rows of every cone, for `solve_conic`."""
     blocks, gaps, widths = [], [], []
     for i, mu in enumerate(problem.mu):
         normal = problem.n[i] @ problem.J[i]
@@ -31,8 +37,7 @@ def solve_socp(problem: StepProblem) -> StepSolution:
     n_v = len(problem.b)
     G = np.vstack(blocks) if blocks else np.zeros((0, n_v))
     g = np.concatenate(gaps) if gaps else np.zeros(0)
-    found = solve_conic(problem.Q, problem.b, G, g, widths)
-    return _complete(problem, found, widths)
+    return G, g, widths
 
 
 def _complete(problem: StepProblem, found: ConicSolution, widths: list[int]) -> StepSolution:

@@ -10,7 +10,7 @@ import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that i
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -54,7 +54,9 @@ def build_calls(task: TaskConfig, seed: int) -> dict[str, Callable[[int], None]]
     return {**calls, PEER: make_transition_fd(plant, task.start_u)}
 
 
-def measure(calls: dict[str, Callable[[int], None]], samples: int) -> dict[str, list[float]]:
+def measure(
+    calls: Mapping[str, Callable[[int], object]], samples: int, description: str = "bench mpc"
+) -> dict[str, list[float]]:
     """Return the wall times, ms, of each call, taken in turns after a warm-up; the order rotates from turn to turn."""
     times_ms: dict[str, list[float]] = {name: [] for name in calls}
     names = list(calls)
@@ -63,7 +65,7 @@ def measure(calls: dict[str, Callable[[int], None]], samples: int) -> dict[str, 
     gc.disable()
     try:
         with Progress(console=Console(stderr=True), transient=True) as bar:
-            for sample in bar.track(range(-WARM_UP, samples), description="bench mpc"):
+            for sample in bar.track(range(-WARM_UP, samples), description=description):
                 for k in range(len(names)):
                     name = names[(sample + k) % len(names)]
                     started = time.perf_counter_ns()

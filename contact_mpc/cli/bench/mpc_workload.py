@@ -45,7 +45,7 @@ def make_iteration(
     times = config.h_s * np.arange(config.horizon_steps + 1)
     q_ref = np.array([plan.sample_q(system, time_s) for time_s in times])
     u_ref = np.array([plan.sample_u(time_s) for time_s in times[1:]])
-    states = _states_near(task, q, seed)
+    states = states_near(task, q, seed)
 
     def iterate(sample: int) -> None:
         mpc.u[:] = u_ref
@@ -69,7 +69,8 @@ def make_transition_fd(plant: MujocoPlant, u: FloatArray) -> Callable[[int], Non
     return linearise
 
 
-def _states_near(task: TaskConfig, q: FloatArray, seed: int) -> FloatArray:
+def states_near(task: TaskConfig, q: FloatArray, seed: int) -> FloatArray:
+    """Return `STATES` states (STATES, n_q) near q (n_q,)."""
     system, rng = task.system, np.random.default_rng(seed)
     scale = np.full(system.n_v, JOINT_STEP_RAD)
     scale[: system.n_v_u] = np.repeat(OBJECT_STEP, 3)[: system.n_v_u]
