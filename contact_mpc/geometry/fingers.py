@@ -18,8 +18,9 @@ def first_body(system: System, body: int) -> int:
 
 
 def finger_of_pairs(system: System) -> IntArray:
-    """Return, per contact pair, the first body of the finger that it belongs to; -1 for fixed geometry."""
-    return np.array([first_body(system, system.geometries[pair.geometry_b].body) for pair in system.pairs])
+    """Return, per contact (n_c,), the first body of the finger that it belongs to; -1 for fixed geometry."""
+    owners = [system.geometries[system.pairs[item.pair].geometry_b].body for item in system.contacts]
+    return np.array([first_body(system, body) for body in owners])
 
 
 def closest_pair_per_finger(fingers: IntArray, gaps: FloatArray, reach_m: float) -> IntArray:
