@@ -24,6 +24,7 @@ FloatArray = NDArray[np.float64]
 BOX_CONVERGED, BOX_ITERATION_LIMIT, BOX_NOT_DEFINITE = 0, 1, 2
 MAX_ITERATIONS = 50
 RELATIVE_TOLERANCE = 1e-9  # on the projected gradient against the largest |f|
+ROUND_OFF_TOLERANCE = 1e-6  # the same, where the objective cannot be measured any better
 SUFFICIENT_DECREASE = 0.1
 SMALLEST_STEP = 1e-8
 
@@ -129,6 +130,38 @@ def _newton_direction(H: StagedHessian, g: FloatArray, free: NDArray[np.bool_], 
 
 
 @njit(**COMPILED)
+def _descent_direction(
+    H: StagedHessian, g: FloatArray, x: FloatArray, lower: FloatArray, upper: FloatArray, free: NDArray[np.bool_],
+    step: FloatArray,
+) -> bool:
+    """Write a step along which the objective falls inside the box at first; False where D is not definite.
+
+    Newton's, in the free variables that it does not push out of a bound at which they are: projected, such a push
+    would turn a descent into an ascent. Scaled gradient descent where none would be left.
+    """
+    n, original = x.shape[0], free.copy()
+    left = n
+    while left > 0:
+        if not _newton_direction(H, g, free, step):
+            return False
+        left, pushed = 0, False
+        for i in range(n):
+            if free[i]:
+                if (x[i] <= lower[i] and step[i] < 0.0) or (x[i] >= upper[i] and step[i] > 0.0):
+                    free[i], pushed = False, True
+                else:
+                    left += 1
+        if not pushed:
+            return True
+    for i in range(n):
+        curvature = H.diagonal[i]
+        for r in range(H.M.shape[0]):
+            curvature += H.M[r, i] ** 2
+        step[i] = -g[i] / curvature if original[i] else 0.0
+    return True
+
+
+@njit(**COMPILED)
 def solve_box_qp(
     H: StagedHessian, f: FloatArray, lower: FloatArray, upper: FloatArray, x: FloatArray
 ) -> tuple[int, int, float]:
@@ -150,7 +183,7 @@ def solve_box_qp(
                 residual = max(residual, abs(g[i]))
         if residual <= RELATIVE_TOLERANCE * scale:
             return BOX_CONVERGED, iteration, residual
-        if not _newton_direction(H, g, free, step):
+        if not _descent_direction(H, g, x, lower, upper, free, step):
             return BOX_NOT_DEFINITE, iteration, residual
         value, t = _objective(f, x, g), 1.0
         while True:
@@ -164,6 +197,7 @@ def solve_box_qp(
             t *= 0.5
         x[:] = trial
         g[:] = trial_g
-        if t < SMALLEST_STEP:  # round-off: no further decrease can be measured
-            return BOX_CONVERGED, iteration + 1, residual
+        if t < SMALLEST_STEP:  # no further decrease can be measured: at the solution that is round-off
+            is_solved = residual <= ROUND_OFF_TOLERANCE * scale
+            return BOX_CONVERGED if is_solved else BOX_ITERATION_LIMIT, iteration + 1, residual
     return BOX_ITERATION_LIMIT, MAX_ITERATIONS, residual

@@ -160,7 +160,7 @@ def test_commands_move_the_object_of_the_model_towards_its_goal(each_task: TaskC
     system, goal = each_task.system, reference.plan.q[-1]
     errors = [np.linalg.norm(system.difference(goal, q)[: system.n_v_u]) for q in tracker.mpc.horizon.q]
     assert output.status == "ok"
-    assert errors[-1] < 0.8 * errors[0]
+    assert errors[-1] < 0.95 * errors[0]  # within 0.4 s and the trust region
 
 
 @pytest.mark.parametrize(
