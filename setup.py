@@ -7,6 +7,7 @@ from setuptools import find_packages, setup
 NAME = "contact_mpc"
 ROOT = Path(__file__).resolve().parent
 NODES = ("state_estimator", "mpc_tracker", "trajectory_server", "command_bridge", "plant", "recorder")
+TOOLS = ("bag_player", "lifecycle_manager")  # nodes that the launch files need besides
 # ament and colcon read the version here, Python code reads contact_mpc.__version__: test_package.py keeps them equal.
 VERSION = "0.1.0"
 
@@ -88,7 +89,7 @@ setup(
     entry_points={
         "console_scripts": [
             f"contact-mpc = {NAME}.cli.main:main",
-            *(f"{node} = {NAME}.nodes.{node}:main" for node in NODES),
+            *(f"{node} = {NAME}.nodes.{node}:main" for node in (*NODES, *TOOLS)),
         ]
     },
 )

@@ -9,6 +9,7 @@ again within the tolerance.
 import json
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ from contact_mpc.nodes import messages
 from contact_mpc.nodes.base import ContactNode, run_node
 from contact_mpc.nodes.lifecycle_client import ReferenceWatch
 from contact_mpc.nodes.parameters import NodeConfig
-from contact_mpc.nodes.serialized import read_stamp_ns
+from contact_mpc.nodes.serialized import read_header, read_stamp_ns
 from contact_mpc.replay.bag import read_run
 from contact_mpc.replay.storage import DamagedBagError, raw_messages
 from contact_mpc.replay.topics import TOPICS, assign_topics
@@ -134,7 +135,8 @@ class BagPlayerNode(ContactNode):
             except DamagedBagError:
                 continue
             keys = assign_topics(self._path, {m.topic: m.msgtype for m in found}, self.config.robot_namespace or None)
-            yield from ((keys[m.topic], m.receive_ns, m.data) for m in found if keys.get(m.topic) in PLAYED)
+            played = ((keys[m.topic], m.receive_ns, m.data) for m in found if keys.get(m.topic) in PLAYED)
+            yield from poses_first(list(played))
             return
 
     def _pace(self, executor: Executor, receive_ns: int) -> None:
@@ -199,6 +201,24 @@ class BagPlayerNode(ContactNode):
             self._result.commands += 1
             difference = float(np.max(np.abs(self._sent[stamp_ns] - recorded)))
             self._result.commands_max_abs_diff = max(self._result.commands_max_abs_diff, difference)
+
+
+def poses_first(played: list[tuple[str, int, bytes]]) -> Iterator[tuple[str, int, bytes]]:
+    """Yield messages in their order, but an object pose before the first joint state that names it.
+
+    The recorder may have received them the other way round, and a player that waits for the answer to that joint
+    state would wait for ever.
+    """
+    poses = deque(item for item in played if item[0] == "object_pose")
+    for item in played:
+        if item[0] == "object_pose":
+            if poses and poses[0] is item:
+                yield poses.popleft()
+            continue
+        named = read_header(item[2])[1] if item[0] == "joint_states" else ""
+        while named.isdecimal() and poses and read_stamp_ns(poses[0][2]) <= int(named):
+            yield poses.popleft()
+        yield item
 
 
 def _distance(ours: np.ndarray, theirs: np.ndarray, columns: list[int]) -> float:

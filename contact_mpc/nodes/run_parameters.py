@@ -42,6 +42,8 @@ class RunOptions:
         Parameter file of the nodes, or the name of one in config/nodes.
     settings : sequence of str
         "node.key=value", the last word.
+    recorded : bool
+        Whether a recorder belongs to the run.
     """
 
     plant: str
@@ -50,6 +52,7 @@ class RunOptions:
     parameter_file: Path | str
     interface: str | None = None
     settings: Sequence[str] = ()
+    recorded: bool = True
 
 
 def build_parameters(task: TaskConfig, options: RunOptions, folder: Path, plan_file: Path) -> dict[str, dict[str, Any]]:
@@ -64,14 +67,17 @@ def build_parameters(task: TaskConfig, options: RunOptions, folder: Path, plan_f
     for setting in options.settings:
         _apply(parameters, setting)
     for values in parameters.values():
-        values.update(system=str(task.system.path), clock=options.clock, recorded=True, use_sim_time=True)
+        values.update(system=str(task.system.path), clock=options.clock, recorded=options.recorded, use_sim_time=True)
     if options.interface is not None:
         _choose_interface(parameters, options.interface)
     parameters["plant"].update(task=str(task.path), engine=options.plant, seed=options.seed)
     parameters["trajectory_server"].update(plan_file=str(plan_file), autostart=True)
     parameters["plant"]["run_for_s"] = run_duration_s(task, parameters)
     _check_agreement(parameters, options.parameter_file)
-    parameters["recorder"].update(bag=str(folder / "bag"), metadata_json=_metadata(task, options, parameters))
+    recorder = parameters.pop("recorder")
+    if options.recorded:
+        recorder.update(bag=str(folder / "bag"), metadata_json=_metadata(task, options, parameters))
+        parameters["recorder"] = recorder
     return parameters
 
 

@@ -7,13 +7,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
 pytest.importorskip("rclpy")
 pytest.importorskip("mujoco")
 
+from rclpy.serialization import serialize_message
+
 from contact_mpc.errors import StackError
+from contact_mpc.nodes import messages
+from contact_mpc.nodes.bag_player import poses_first
 from contact_mpc.replay.bag import read_run
 
 pytestmark = [pytest.mark.dds, pytest.mark.end_to_end, pytest.mark.mujoco]
@@ -37,6 +42,18 @@ def replay_parameters(bag: Path, **player: Any) -> dict[str, dict[str, Any]]:
     names = ("state_estimator", "mpc_tracker", "command_bridge")
     parameters = {name: recorded[f"/planar_hand/{name}"]["ros__parameters"] | {"recorded": False} for name in names}
     return parameters | {"bag_player": {"system": "planar_hand_ball", "bag": str(bag)} | player}
+
+
+def test_a_pose_is_played_before_the_state_that_names_it() -> None:
+    def message(frame_id: str, t_ns: int) -> bytes:
+        header = messages.make_joint_state(["a"])
+        header.header.frame_id = frame_id
+        return serialize_message(messages.fill_joint_state(header, t_ns, np.zeros(1), None, None))
+
+    first, late = ("object_pose", 0, message("", 5)), ("object_pose", 3, message("", 7))
+    states = [("joint_states", k, message(str(named), 10 + k)) for k, named in ((1, 5), (2, 7), (4, 7))]
+    received = [first, states[0], states[1], late, states[2]]
+    assert list(poses_first(received)) == [first, states[0], late, states[1], states[2]]
 
 
 def play(rig: Any) -> int:
