@@ -11,7 +11,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 COLCON = Path(sys.executable).parent / "colcon"
-NODES = {"state_estimator", "mpc_tracker", "trajectory_server", "command_bridge", "plant", "recorder"}
+NODES = {"state_estimator", "mpc_tracker", "trajectory_server", "command_bridge", "plant", "recorder"} | {
+    "bag_player", "lifecycle_manager",
+}  # fmt: skip
 NOT_SOURCE = (".git", ".venv*", "out", "build", "install", "log", "*.egg-info", "__pycache__", ".*_cache")
 WHERE = "from contact_mpc.model.resources import resource; print(resource('systems', 'allegro_ball'))"
 
