@@ -79,7 +79,7 @@ def step_batch(
     def run(part: slice) -> None:
         linear = part if linearise else slice(0, 0)
         step_rows(
-            dynamics.model, make_newton(dynamics.model), q[part], u[part], dynamics.kappa, dynamics.tolerance,
+            dynamics.model, make_newton(dynamics.model), q[part], u[part], dynamics.kappa, dynamics.tolerance, False,
             out.q_next[part], out.dq[part], out.A[linear], out.B[linear], codes[part], out.iterations[part],
         )
 
@@ -114,14 +114,17 @@ def _check_batch(dynamics: ContactDynamics, q: FloatArray, u: FloatArray) -> tup
 
 @njit(nogil=True, **COMPILED)
 def step_rows(
-    model: Model, ws: Newton, q: FloatArray, u: FloatArray, kappa: float, tolerance: float, q_next: FloatArray,
-    dq: FloatArray, A: FloatArray, B: FloatArray, codes: IntArray, iterations: IntArray,
+    model: Model, ws: Newton, q: FloatArray, u: FloatArray, kappa: float, tolerance: float, warm: bool,
+    q_next: FloatArray, dq: FloatArray, A: FloatArray, B: FloatArray, codes: IntArray, iterations: IntArray,
 ) -> None:
-    """Step from every row of q (N, n_q) and u (N, n_a) into the given arrays; A and B where these have rows."""
+    """Step from every row of q (N, n_q) and u (N, n_a) into the given arrays; A and B where these have rows.
+
+    With `warm` every step starts from the displacement of the row before, the first from ws.dq.
+    """
     n_v = dq.shape[1]
     offset, X = np.zeros(model.mu.shape[0]), np.empty((n_v, n_v + u.shape[1]))
     for i in range(q.shape[0]):
-        codes[i], iterations[i], _residual = solve_step(model, ws, q[i], u[i], offset, kappa, tolerance, False)
+        codes[i], iterations[i], _residual = solve_step(model, ws, q[i], u[i], offset, kappa, tolerance, warm)
         dq[i] = ws.dq
         integrate_into(model.tree, q[i], ws.dq, q_next[i])
         if A.shape[0] > 0 and codes[i] == CONVERGED:

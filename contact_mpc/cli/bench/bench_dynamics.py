@@ -1,7 +1,9 @@
 """``contact-mpc bench dynamics``: one smoothed step with its derivatives, beside what others offer for the same.
 
-Ours is compiled and cold: a step from rest at kappa = 1e4 1/J, and exact A and B, per state, over 32 states of the
-task's start in one call, as a roll-out makes them. Peers, in the same states and in turns with ours on one thread:
+Ours is compiled: a step at kappa = 1e4 1/J to 1e-14, and exact A and B, per state, over 32 states near the task's start
+in one call, as a roll-out makes them. A step starts from the displacement of the state before, 1 mrad and 0.1 mm away,
+as in the MPC, and as MuJoCo's solver starts every difference from the nominal solution; the figures called cold start
+from nothing. Peers, in the same states and in turns with ours on one thread:
 MuJoCo's mjd_transitionFD (A and B by differences), 100 steps of 1 ms by Drake's SAP, clarabel on the cone program of
 the exact step (set-up and solve), and Drake's kinematics, distances and contact Jacobians through Python. Ratios are
 of medians, peer over ours. Steps of SAP go through Python once per millisecond, which is a few percent of them.
@@ -38,7 +40,7 @@ from contact_mpc.sim.evaluation import statistics_of
 
 FloatArray = NDArray[np.float64]
 KAPPA_PER_J = 1e4
-OURS, GEOMETRY = "step with A and B", "kinematics and geometry"
+OURS, COLD, GEOMETRY = "step with A and B", "the same, cold", "kinematics and geometry"
 FD, SAP, SOCP, DRAKE = "mjd_transitionFD", "100 SAP steps", "clarabel SOCP", "Drake's geometry in Python"
 GOALS = {  # ratio: (peer, ours, least)
     "ratio_mjd_transition_fd": (FD, OURS, 8.0),
@@ -67,7 +69,8 @@ def bench_dynamics(
     drake = DrakeGeometry(system)
     q_drake = [drake.order(system, row) for row in q]
     calls: dict[str, Callable[[int], object]] = {
-        OURS: make_steps(dynamics, make_rows(system, q, u)),
+        OURS: make_steps(dynamics, make_rows(system, q, u), warm=True),
+        COLD: make_steps(dynamics, make_rows(system, q, u), warm=False),
         GEOMETRY: make_geometry(dynamics, q),
         FD: make_transition_fd(plant, config.start_u),
         SAP: make_sap(system, q[0], config.start_u),
@@ -75,7 +78,7 @@ def bench_dynamics(
         DRAKE: lambda sample: drake.update(q_drake[sample % STATES]),
     }
     times_us = {name: 1e3 * np.array(values) for name, values in measure(calls, samples, "bench dynamics").items()}
-    for name in (OURS, GEOMETRY):
+    for name in (OURS, COLD, GEOMETRY):
         times_us[name] /= STATES
     result = {
         "task": task, "seed": seed, "samples": samples, "kappa_per_j": KAPPA_PER_J,
@@ -95,12 +98,14 @@ def make_figures(times_us: dict[str, FloatArray]) -> dict[str, Any]:
     medians = {name: float(np.median(values)) for name, values in times_us.items()}
     return {
         "step_with_derivatives_us": statistics_of(times_us[OURS].tolist()),
+        "cold_step_with_derivatives_us": statistics_of(times_us[COLD].tolist()),
         "geometry_us": statistics_of(times_us[GEOMETRY].tolist()),
         "mjd_transition_fd_us": statistics_of(times_us[FD].tolist()),
         "drake_sap_100_steps_us": statistics_of(times_us[SAP].tolist()),
         "clarabel_socp_us": statistics_of(times_us[SOCP].tolist()),
         "drake_geometry_us": statistics_of(times_us[DRAKE].tolist()),
         **{key: medians[peer] / medians[ours] for key, (peer, ours, _least) in GOALS.items()},
+        "ratio_mjd_transition_fd_cold": medians[FD] / medians[COLD],
     }
 
 
@@ -125,7 +130,7 @@ def measure_batches(dynamics: ContactDynamics, q: FloatArray, u: FloatArray) -> 
 
 def measure_memory(dynamics: ContactDynamics, q: FloatArray, u: FloatArray) -> float:
     """Return how much the resident size grows over a million steps with derivatives, percent."""
-    call = make_steps(dynamics, make_rows(dynamics.system, q, u))
+    call = make_steps(dynamics, make_rows(dynamics.system, q, u), warm=False)
     sizes = []
     for steps in (MEMORY_WARM_UP_STEPS, MEMORY_STEPS):
         for _ in range(-(-steps // len(q))):

@@ -53,13 +53,13 @@ def make_rows(system: System, q: FloatArray, u: FloatArray) -> Rows:
     )
 
 
-def make_steps(dynamics: ContactDynamics, rows: Rows) -> Call:
-    """Return a call that takes one cold smoothed step with A and B from every row, compiled."""
+def make_steps(dynamics: ContactDynamics, rows: Rows, warm: bool) -> Call:
+    """Return a call that takes one smoothed step with A and B from every row, compiled, warm or cold."""
     ws = make_newton(dynamics.model)
 
     def step(_sample: int) -> None:
         q, u, *out = rows
-        step_rows(dynamics.model, ws, q, u, dynamics.kappa, dynamics.tolerance, *out)
+        step_rows(dynamics.model, ws, q, u, dynamics.kappa, dynamics.tolerance, warm, *out)
 
     return step
 
