@@ -52,7 +52,7 @@ def test_inertia_is_turned_into_the_axes_of_the_link(read: Callable) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('<drake:capsule radius="0.1" length="0.4"/>', '<mesh filename="a.stl"/>', ("upper", "a.stl", "does not exist")),
+        ('<drake:capsule radius="0.1" length="0.4"/>', '<mesh filename="a.stl"/>', ("upper", "a.stl", "not exist")),
         ('<drake:capsule radius="0.1" length="0.4"/>', '<cone radius="1"/>', ("upper", "cone", "sphere, box", "mesh")),
         ('radius="0.1"', 'radius="-0.1"', ("upper", "positive")),
         ('radius="0.1" ', "", ("radius",)),
