@@ -24,7 +24,8 @@ FloatArray = NDArray[np.float64]
 STICK, SLIDE, RAY = "stick", "slide", "ray"
 WIDTH = {STICK: 3, SLIDE: 1, RAY: 1}
 RANK_TOLERANCE = 1e-11  # on singular values of the scaled system
-POLISH_STEPS = 2
+POLISH_STEPS = 10
+SETTLED = 1e-15  # m or rad: a Newton step that small ends the polishing
 ROUND_OFF = 1e-9  # N and m: a start that close may be left
 
 
@@ -131,5 +132,7 @@ def polish(problem: StepProblem, point: ActivePoint) -> ActivePoint:
             return first
         step, _residual = solve_kkt(K, n_v, F)
         point = ActivePoint(point.laws, point.dq - step[:n_v], point.m + step[n_v:])
+        if np.abs(step[:n_v]).max() <= SETTLED:
+            break
     F, _K = assemble_kkt(problem, point)
     return point if np.abs(F).max(initial=0.0) <= max(size, ROUND_OFF) else first

@@ -47,7 +47,8 @@ def _complete(problem: StepProblem, found: ConicSolution, widths: list[int]) -> 
         z = found.multiplier[ends[i] : ends[i + 1]]
         force[i] = z[0] * problem.n[i]
         if width == 3:
-            force[i] += problem.mu[i] * z[1:] @ problem.tangents[i]
+            count = 1 if problem.is_planar[i] else 2  # nothing moves along t2 in the plane, and no force is needed
+            force[i] += problem.mu[i] * z[1 : 1 + count] @ problem.tangents[i, :count]
     point, _margin = _activate(problem, found.x, force)
 
     def judge(polished: ActivePoint) -> tuple[float, ActivePoint, float]:
