@@ -60,7 +60,7 @@ def pitch_deg(q: FloatArray) -> FloatArray:
 
 def box_pushing(settings: Settings, duration_s: float = DURATION_S) -> ExampleResult:
     """Run the quasi-static model and Drake at 1 ms, and compare."""
-    check_allowed(settings, "box_pushing", FORMULATIONS)
+    check_allowed(settings, "box_pushing", FORMULATIONS, 0.1)
     require_drake()
     formulation, h_s = settings.formulation or "socp", settings.h_s or H_S
     system = load_system("box_pushing")

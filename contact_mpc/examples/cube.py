@@ -48,7 +48,7 @@ def simulate_cube(formulation: str, h_s: float, friction: float, duration_s: flo
 
 def cube(settings: Settings) -> ExampleResult:
     """Push the cube at both friction coefficients."""
-    check_allowed(settings, "cube", FORMULATIONS)
+    check_allowed(settings, "cube", FORMULATIONS, 0.05)
     formulation, h_s = settings.formulation or "qp", settings.h_s or H_S
     runs = {mu: simulate_cube(formulation, h_s, mu) for mu in FRICTIONS}
     figures: dict[str, Any] = {"formulation": formulation, "h_s": h_s}

@@ -93,7 +93,7 @@ def fit_order(h_s: FloatArray, error: FloatArray) -> float:
 
 def parallel_gripper(settings: Settings) -> ExampleResult:
     """Run LCP and QP side by side, or one formulation, and sweep h for the error of the convex ones."""
-    check_allowed(settings, "parallel_gripper", FORMULATIONS)
+    check_allowed(settings, "parallel_gripper", FORMULATIONS, 0.01)
     chosen = ("lcp", "qp") if settings.formulation is None else (settings.formulation,)
     h_s = settings.h_s or H_S
     runs = {name: simulate_gripper(name, h_s) for name in chosen}

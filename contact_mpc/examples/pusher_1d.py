@@ -55,7 +55,7 @@ def _sweep(dynamics: ContactDynamics, q: FloatArray, s: FloatArray) -> FloatArra
 
 def pusher_1d(settings: Settings) -> ExampleResult:
     """Sweep the command across the contact, exact and smoothed, and compare with the closed forms."""
-    check_allowed(settings, "pusher_1d", FORMULATIONS)
+    check_allowed(settings, "pusher_1d", FORMULATIONS, 10.0)
     formulation, h_s = settings.formulation or "qp", settings.h_s or H_S
     system = load_system("pusher_1d")
     q = np.array([0.0, -2.0 * RADIUS_M - GAP_M])

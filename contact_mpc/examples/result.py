@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FloatArray = NDArray[np.float64]
+H_MIN_S = 1e-5  # a run would otherwise take hours
 
 
 @dataclass(frozen=True)
@@ -61,14 +62,16 @@ class ExampleResult:
         return all(row.is_met is not False for row in self.rows)
 
 
-def check_allowed(settings: Settings, example: str, allowed: tuple[str, ...]) -> None:
-    """Raise InputError where the formulation is none that the example can use, or h is not positive."""
+def check_allowed(settings: Settings, example: str, allowed: tuple[str, ...], h_max_s: float) -> None:
+    """Raise InputError where the formulation is none that the example can use, or h is out of its range."""
     if settings.formulation is not None and settings.formulation not in allowed:
         raise InputError(
             f"formulation '{settings.formulation}' in example {example}; allowed: {', '.join(allowed)}"
         )
-    if settings.h_s is not None and not (np.isfinite(settings.h_s) and settings.h_s > 0.0):
-        raise InputError(f"h = {settings.h_s} s; expected a positive time step, e.g. 0.001")
+    if settings.h_s is not None and not (H_MIN_S <= settings.h_s <= h_max_s):
+        raise InputError(
+            f"h = {settings.h_s} s in example {example}; expected a time step from {H_MIN_S:g} to {h_max_s:g} s"
+        )
 
 
 def relative_row(quantity: str, found: float, expected: float, tolerance: float, unit: str) -> Row:

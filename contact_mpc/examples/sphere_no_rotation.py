@@ -65,7 +65,7 @@ def figures_of(run: Trajectory, h_s: float) -> dict[str, Any]:
 
 def sphere_no_rotation(settings: Settings) -> ExampleResult:
     """Push at h = 0.01 s and 0.001 s (or at h and h / 10), with the LCP beside."""
-    check_allowed(settings, "sphere_no_rotation", FORMULATIONS)
+    check_allowed(settings, "sphere_no_rotation", FORMULATIONS, 0.05)
     formulation = settings.formulation or "qp"
     steps = STEPS_H_S if settings.h_s is None else (settings.h_s, 0.1 * settings.h_s)
     runs = {h_s: simulate_ball(formulation, h_s) for h_s in steps}

@@ -45,7 +45,7 @@ def command(time_s: float) -> FloatArray:
 
 def step_size(settings: Settings, duration_s: float = DURATION_S) -> ExampleResult:
     """Push the box with both methods and every step (or with one h)."""
-    check_allowed(settings, "step_size", FORMULATIONS)
+    check_allowed(settings, "step_size", FORMULATIONS, 1.0)
     require_drake()
     formulation = settings.formulation or "socp"
     system = load_system("box_pushing")

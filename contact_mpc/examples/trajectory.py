@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from contact_mpc.dynamics.contact_dynamics import UNBALANCED, ContactDynamics
 from contact_mpc.dynamics.log_barrier import make_newton, measure_gaps
+from contact_mpc.errors import InputError
 from contact_mpc.model.system import System
 
 FloatArray = NDArray[np.float64]
@@ -115,6 +116,11 @@ def simulate(
     keep_unbalanced : bool
         Go on through quasi-static steps without force balance, in which the small inertia that is kept lets an object
         fall at once; `is_balanced` tells which.
+
+    Raises
+    ------
+    InputError
+        The first step has no solution.
     """
     h, system, sign = dynamics.h_s, dynamics.system, dynamics.model.pairs.sign[:, None]
     watcher, q, status, residual = make_newton(dynamics.model), q_start.copy(), "converged", 0.0
@@ -134,6 +140,8 @@ def simulate(
         friction = sign * (force - f_n[:, None] * normal)
         gap = measure_gaps(dynamics.model, watcher, q).copy()
         rows.append((q, u, gap, f_n, friction, moved / h, normal, result.is_converged))
+    if not rows:
+        raise InputError(f"{system.name}: the first step ends as '{status}'; take another formulation or a smaller h")
     shapes = ((system.n_q,), (system.n_a,), (n_c,), (n_c,), (n_c, 3), (n_c, 3), (n_c, 3), ())
     columns = [np.array([row[i] for row in rows]).reshape(len(rows), *shape) for i, shape in enumerate(shapes)]
     times_s = np.asarray(h * np.arange(1, len(rows) + 1), dtype=np.float64)

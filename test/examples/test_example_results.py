@@ -170,8 +170,10 @@ def test_unknown_example_is_refused_with_the_nearest_name() -> None:
 def test_wrong_formulation_and_step_are_refused_before_anything_runs(name: str) -> None:
     with pytest.raises(InputError, match="formulation 'newton' in example"):
         run_example(name, Settings("newton"))
-    with pytest.raises(InputError, match="h = -0.1 s; expected a positive"):
+    with pytest.raises(InputError, match="h = -0.1 s in example .* expected a time step from"):
         run_example(name, Settings(None, -0.1))
+    with pytest.raises(InputError, match="h = 100.0 s in example"):
+        run_example(name, Settings(None, 100.0))
 
 
 def test_lines_compare_within_their_tolerance() -> None:
