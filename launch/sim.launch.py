@@ -14,7 +14,7 @@ from contact_mpc.model.plan import load_plan, save_plan
 from contact_mpc.model.resources import resource_names
 from contact_mpc.model.task import load_task
 from contact_mpc.nodes.launching import argument, node_actions, value
-from contact_mpc.nodes.run_parameters import RunOptions, build_parameters
+from contact_mpc.nodes.run_parameters import RunOptions, build_parameters, default_parameter_file
 from contact_mpc.nodes.stack import to_parameter_file
 from contact_mpc.planning.trajectory_optimisation import plan_task
 from contact_mpc.sim.plant import T0_NS
@@ -47,7 +47,7 @@ def start(context: LaunchContext) -> list[Action]:
         plant=value(context, "plant"),
         clock=value(context, "clock"),
         seed=int(value(context, "seed")),
-        parameter_file=value(context, "params") or task.name,
+        parameter_file=value(context, "params") or default_parameter_file(task),
         interface=value(context, "interface") or None,
         recorded=bool(record),
     )

@@ -3,8 +3,9 @@
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,15 +53,16 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Run a task in closed loop and judge it; the exit code is 0 only if the task's goal was met."""
-    from contact_mpc.nodes.run_parameters import RunOptions
-
     _check_choices(plant=(plant, PLANTS), clock=(clock, CLOCKS), interface=(interface, (None, *INTERFACES)))
+    _require_packages(plant)
+    from contact_mpc.nodes.run_parameters import RunOptions, default_parameter_file
+
     config = _load(task, duration_s, hold_s)
     if plan is not None:
         load_plan(plan, config.system)
-    options = RunOptions(plant, clock, seed, params or config.name, interface, tuple(settings or ()))
+    options = RunOptions(plant, clock, seed, params or default_parameter_file(config), interface, tuple(settings or ()))
     folder = make_run_folder(record, config.name)
-    with _interruptible():
+    with _interruptible(), _removed_if_empty(folder):
         execute(config, options, folder, plan, domain)
     metrics, page = judge(folder, config, report)
     result = {
@@ -136,11 +138,33 @@ def _load(task: str, duration_s: float | None, hold_s: float | None) -> TaskConf
     return config if hold_s is None else replace(config, hold_s=hold_s)
 
 
+def _require_packages(plant: str) -> None:
+    """Raise ConfigError before anything starts if a run could not end for want of a package."""
+    extras = {"rclpy": "ros", "rosbags": "bags", "plotly": "report", {"drake": "pydrake"}.get(plant, plant): plant}
+    missing = [name for name in extras if find_spec(name) is None]
+    if missing:
+        wanted = ",".join(extras[name] for name in missing)
+        raise ConfigError(
+            f"run --plant {plant} needs {', '.join(missing)}; install with: pip install 'contact_mpc[{wanted}]'"
+            + (", or source a ROS 2 installation" if "rclpy" in missing else "")
+        )
+
+
 def _check_choices(**choices: tuple[str | None, tuple[str | None, ...]]) -> None:
     for name, (value, allowed) in choices.items():
         if value not in allowed:
             words = ", ".join(word for word in allowed if word is not None)
             raise ConfigError(f"--{name} {value} is unknown; allowed: {words}")
+
+
+@contextmanager
+def _removed_if_empty(folder: Path) -> Iterator[None]:
+    """Leave no empty folder behind where nothing was started."""
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            folder.rmdir()
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import yaml
 from contact_mpc import __version__
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.node_parameters import load_node_parameters
+from contact_mpc.model.resources import resource_names
 from contact_mpc.model.task import TaskConfig
 from contact_mpc.nodes.lifecycle_client import ACTIVATION_ORDER
 from contact_mpc.nodes.stack import to_parameter_file
@@ -79,6 +80,11 @@ def build_parameters(task: TaskConfig, options: RunOptions, folder: Path, plan_f
         recorder.update(bag=str(folder / "bag"), metadata_json=_metadata(task, options, parameters))
         parameters["recorder"] = recorder
     return parameters
+
+
+def default_parameter_file(task: TaskConfig) -> str:
+    """Return the name of the parameter file of a task: its own in config/nodes, else that of its system."""
+    return task.name if task.name in resource_names("nodes") else task.system.name
 
 
 def run_duration_s(task: TaskConfig, parameters: dict[str, dict[str, Any]]) -> float:

@@ -1,0 +1,104 @@
+"""Parameters of a run: the task's file, the user's settings, and what the run decides; nodes that agree."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+pytest.importorskip("rclpy")
+
+from contact_mpc.errors import ConfigError, StackError
+from contact_mpc.model.task import load_task
+from contact_mpc.nodes.run_parameters import RunOptions, build_parameters, default_parameter_file, run_duration_s
+from contact_mpc.nodes.stack import StackSpec, to_parameter_file
+
+TASK = load_task("planar_hand_ball")
+OPTIONS = RunOptions(plant="mujoco", clock="lockstep", seed=5, parameter_file="planar_hand_ball")
+
+
+def build(folder: Path, options: RunOptions = OPTIONS, **changes: Any) -> dict[str, dict[str, Any]]:
+    return build_parameters(TASK, replace(options, **changes), folder, folder / "plan.npz")
+
+
+def test_every_node_gets_system_and_clock(tmp_path: Path) -> None:
+    for values in build(tmp_path).values():
+        assert values["system"] == str(TASK.system.path)
+        assert values["clock"] == "lockstep"
+        assert values["recorded"] is True
+
+
+def test_choices_of_the_run_reach_their_nodes(tmp_path: Path) -> None:
+    parameters = build(tmp_path)
+    assert (parameters["plant"]["engine"], parameters["plant"]["seed"]) == ("mujoco", 5)
+    assert parameters["trajectory_server"]["plan_file"] == str(tmp_path / "plan.npz")
+    assert parameters["recorder"]["bag"] == str(tmp_path / "bag")
+
+
+def test_settings_win_over_the_file_also_nested_ones(tmp_path: Path) -> None:
+    settings = ("plant.sensors.pose_noise_mm=2.5", "mpc_tracker.mpc_rate_hz=10", "command_bridge.mpc_rate_hz=10")
+    parameters = build(tmp_path, settings=settings)
+    assert parameters["plant"]["sensors"]["pose_noise_mm"] == 2.5
+    assert parameters["plant"]["sensors"]["pose_rate_hz"] == 60.0
+    assert parameters["mpc_tracker"]["mpc_rate_hz"] == 10
+
+
+def test_position_commands_leave_gravity_to_the_robot(tmp_path: Path) -> None:
+    parameters = build(tmp_path, interface="position")
+    for name in ("plant", "command_bridge"):
+        assert parameters[name]["command_interface"] == "position"
+        assert parameters[name]["gravity_compensation"] == "robot"
+
+
+def test_without_recording_there_is_no_recorder(tmp_path: Path) -> None:
+    parameters = build(tmp_path, recorded=False)
+    assert "recorder" not in parameters
+    assert not any(values["recorded"] for values in parameters.values())
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("mpc_rate_hz", "10"), ("plan_delay_s", "0.01"), ("gravity_compensation", "robot")]
+)
+def test_nodes_that_disagree_are_refused(tmp_path: Path, key: str, value: str) -> None:
+    with pytest.raises(ConfigError, match=f"{key} is .* both must be the same"):
+        build(tmp_path, settings=(f"command_bridge.{key}={value}",))
+
+
+@pytest.mark.parametrize("setting", ["plant", "plant=1", "plant.seed", ".seed=1", "robot.seed=1", "plant.seed=[1"])
+def test_settings_that_cannot_be_read_are_refused(tmp_path: Path, setting: str) -> None:
+    with pytest.raises(ConfigError, match="--set"):
+        build(tmp_path, settings=(setting,))
+
+
+@pytest.mark.parametrize(("duration_s", "hold_s", "total_s"), [(3.0, 2.0, 5.3), (0.45, 0.0, 0.8), (0.4, 0.1, 0.8)])
+def test_a_run_ends_on_a_report_of_the_recorder(
+    tmp_path: Path, duration_s: float, hold_s: float, total_s: float
+) -> None:
+    task = replace(TASK, duration_s=duration_s, hold_s=hold_s)
+    assert run_duration_s(task, build(tmp_path)) == pytest.approx(total_s, abs=1e-12)
+
+
+def test_the_metadata_hold_all_parameters(tmp_path: Path) -> None:
+    parameters = build(tmp_path)
+    metadata = json.loads(parameters["recorder"]["metadata_json"])
+    assert (metadata["task"], metadata["system"], metadata["plant"]) == (TASK.name, TASK.system.name, "mujoco")
+    recorded = yaml.safe_load(metadata["parameters"])
+    plant = recorded["/planar_hand/plant"]["ros__parameters"]
+    assert plant == json.loads(json.dumps(parameters["plant"]))
+
+
+def test_parameter_files_have_lists_of_one_type_and_no_nulls() -> None:
+    text = to_parameter_file("/r", {"n": {"a": [0, 0.5], "b": None, "c": {"d": None, "e": (1, 2)}, "f": Path("/x")}})
+    assert yaml.safe_load(text) == {"/r/n": {"ros__parameters": {"a": [0.0, 0.5], "c": {"e": [1, 2]}, "f": "/x"}}}
+
+
+def test_a_task_of_ones_own_takes_the_parameters_of_its_system() -> None:
+    assert default_parameter_file(TASK) == "planar_hand_ball"
+    assert default_parameter_file(replace(TASK, name="my_task")) == "planar_hand_ball"
+
+
+def test_unknown_nodes_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(StackError, match="gripper.*allowed: state_estimator"):
+        StackSpec("/r", {"gripper": {}}, tmp_path)
