@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from contact_mpc.errors import InputError
 from contact_mpc.estimation.charts import Chart, accel_covariance
@@ -51,7 +51,7 @@ class PoseFilter:
 
     def __init__(self, chart: Chart, config: EstimatorConfig) -> None:
         self._chart, self._config = chart, config
-        self._gate = float(chi2.ppf(config.gate_probability, chart.n))
+        self._gate = float(chdtri(chart.n, 1.0 - config.gate_probability))
         self._state: FilterState | None = None
         self._density = np.zeros((chart.n, chart.n))
         self._first_outlier = (0, np.zeros(0))
