@@ -5,9 +5,10 @@
 in the energy form of `contact_mpc.dynamics.quadratic` (everything divided by h), so that multipliers are forces in N.
 All comes from the compiled kinematics; only pairs within the activation distance are listed.
 
-Tangents: t2 is the part across n of a reference axis, t1 = t2 x n. The reference is the axis of the frame of shape b
-that is least aligned with n, so that rays turn with the body and results do not depend on the world frame. In a planar
-system (all motion in one plane) it is the plane's normal: t1 is the only tangent in which anything moves.
+Tangents: t2 is the part across n of a reference axis, t1 = t2 x n. The reference is the first axis of the frame of
+shape b that n is not nearly parallel to, so that rays turn with the body and results do not depend on the world frame;
+polyhedral cones, and with them qp and lcp in space, jump where another axis becomes the first. In a planar system (all
+motion in one plane) it is the plane's normal: t1 is the only tangent in which anything moves.
 """
 
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from contact_mpc.model.kinematic_tree import FREE, REVOLUTE
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 PARALLEL_TOLERANCE = 1e-9  # on unit vectors
+MOST_ALIGNED = 0.9  # cosine between the normal and its reference axis
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ class ProblemBuilder:
         geometry = self.model.pairs.geom_b[pair]
         body = tree.geom_body[geometry]
         R = np.where((body < 0)[:, None, None], np.eye(3), kin.R[body]) @ tree.R_BG[geometry]
-        axis = np.argmin(np.abs(np.einsum("kij,ki->kj", R, n)), axis=1)
+        axis = np.argmax(np.abs(np.einsum("kij,ki->kj", R, n)) < MOST_ALIGNED, axis=1)
         reference = R[np.arange(len(pair)), :, axis]
         if self._plane_normal is None:
             return reference, np.zeros(len(pair), dtype=bool)
