@@ -6,9 +6,10 @@ import socket
 
 from contact_mpc.errors import StackError
 
-# DDS: the first participant of domain d listens for discovery on UDP port 7400 + 250 d + 10. Above domain 101 the
-# ports meet those that Linux hands out by itself.
-FIRST_PORT, PORTS_PER_DOMAIN, UNICAST_OFFSET = 7400, 250, 10
+# DDS: participant k of domain d listens for discovery on UDP port 7400 + 250 d + 10 + 2 k, where processes count their
+# participants of all domains. Above domain 101 the ports meet those that Linux hands out by itself.
+FIRST_PORT, PORTS_PER_DOMAIN, UNICAST_OFFSET, PORTS_PER_PARTICIPANT = 7400, 250, 10, 2
+PARTICIPANTS_PROBED = 32
 DOMAINS = range(1, 102)
 
 
@@ -63,9 +64,14 @@ class DomainLease:
 
 def is_in_use(domain: int) -> bool:
     """Whether a participant of this machine listens in a domain."""
+    first = FIRST_PORT + PORTS_PER_DOMAIN * domain + UNICAST_OFFSET
+    return any(_is_bound(first + PORTS_PER_PARTICIPANT * k) for k in range(PARTICIPANTS_PROBED))
+
+
+def _is_bound(port: int) -> bool:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.bind(("", FIRST_PORT + PORTS_PER_DOMAIN * domain + UNICAST_OFFSET))
+            probe.bind(("", port))
         except OSError:
             return True
     return False

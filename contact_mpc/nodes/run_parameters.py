@@ -75,10 +75,11 @@ def build_parameters(task: TaskConfig, options: RunOptions, folder: Path, plan_f
     parameters["trajectory_server"].update(plan_file=str(plan_file), autostart=True)
     parameters["plant"]["run_for_s"] = run_duration_s(task, parameters)
     _check_agreement(parameters, options.parameter_file)
-    recorder = parameters.pop("recorder")
     if options.recorded:
-        recorder.update(bag=str(folder / "bag"), metadata_json=_metadata(task, options, parameters))
-        parameters["recorder"] = recorder
+        parameters["recorder"]["bag"] = str(folder / "bag")
+        parameters["recorder"]["metadata_json"] = _metadata(task, options, parameters)
+    else:
+        del parameters["recorder"]
     return parameters
 
 
