@@ -35,16 +35,10 @@ class Mpc:
     def solve(
         self, q: FloatArray, q_ref: FloatArray, u_ref: FloatArray, u_before: FloatArray, iterations: int | None = None
     ) -> bool:
-        """Improve u from the state q (n_q,).
+        """Improve u from the state q (n_q,); the arguments are those of `set_problem`.
 
         Parameters
         ----------
-        q_ref : (T + 1, n_q) array
-            Reference, of which the objects' part counts; row k is reached after k steps.
-        u_ref : (T, n_a) array
-            Reference of the commands, rad.
-        u_before : (n_a,) array
-            Command in force at q, rad.
         iterations : int, optional
             Linearisations; the configuration's where None.
 
@@ -53,13 +47,29 @@ class Mpc:
         bool
             False where a step of the model has no solution; u is then not to be used.
         """
+        self.set_problem(q, q_ref, u_ref, u_before)
+        return all(self.improve() for _ in range(self.config.iterations if iterations is None else iterations))
+
+    def set_problem(self, q: FloatArray, q_ref: FloatArray, u_ref: FloatArray, u_before: FloatArray) -> None:
+        """Set state and references, and match the model's contacts to the state.
+
+        Parameters
+        ----------
+        q : (n_q,) array
+            State.
+        q_ref : (T + 1, n_q) array
+            Reference, of which the objects' part counts; row k is reached after k steps.
+        u_ref : (T, n_a) array
+            Reference of the commands, rad.
+        u_before : (n_a,) array
+            Command in force at q, rad.
+        """
         hz = self.horizon
         hz.q[0] = q
         hz.q_ref[:] = q_ref
         hz.u_ref[:] = u_ref
         hz.u_before[:] = u_before
         self._match_contacts(u_before)
-        return all(self.improve() for _ in range(self.config.iterations if iterations is None else iterations))
 
     def _match_contacts(self, u_before: FloatArray) -> None:
         hz, config = self.horizon, self.config

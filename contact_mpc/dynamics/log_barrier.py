@@ -2,6 +2,7 @@
 
     min over dq   1/2 dq' Q dq + b' dq - (1 / kappa) sum_i log D_i(J_i dq)          (seeds/003, "Smoothing")
 
+From a start inside all cones Newton runs at the final kappa; where that takes too long, or the start had to be shifted,
 kappa is raised by a factor of 5 from 100 1/J, each stage solved roughly, the last to the tolerance on
 kappa * decrement^2 (the Newton decrement of the self-concordant problem scaled by kappa). The line search is exact:
 along a direction every D_i is a quadratic in the step length. A start with gaps phi < 0 is handled by a shift of the
@@ -35,12 +36,16 @@ FIRST_KAPPA = 100.0
 KAPPA_FACTOR = 5.0
 ROUGH_DECREMENT2 = 0.05  # a stage before the last need only lie near the central path
 MAX_ITERATIONS = 200
-MIN_START_GAP_M = 1e-4  # gaps below it are shifted to it at the start
+DIRECT_ITERATIONS = 25  # at the final kappa from a start inside all cones, before continuation takes over
+LEAST_SLACK_M = 1e-7  # a start nearer to the boundary of a cone is shifted
+MIN_START_GAP_M = 1e-4  # to this slack
 SHIFT_FRACTION = 0.9  # of the way to the boundary that the shift is withdrawn per stage
 SLOW_SHIFT = 0.5  # share left after a stage above which the barrier's weight is raised for the next
 SMALLEST_KAPPA = 1e-4
 MAX_SHIFT_STAGES = 60
 LINE_SEARCH_STEPS = 20
+LINE_SEARCH_ACCURACY = 0.01  # relative, of the step length
+FULL_STEP_DECREMENT2 = 0.06  # below it the full Newton step of a self-concordant function converges quadratically
 
 
 class Newton(NamedTuple):
@@ -195,7 +200,7 @@ def _line_search(model: Model, ws: Newton, kappa: float) -> float:
         following = t - first / second
         if not (low < following < high):
             following = 0.5 * (low + high)
-        if abs(following - t) < 1e-2 * t:
+        if abs(following - t) < LINE_SEARCH_ACCURACY * t:
             return following
         t = following
     return low if low > 0.0 else t
@@ -219,7 +224,7 @@ def _minimise(model: Model, ws: Newton, kappa: float, tolerance: float, budget: 
         if decrement2 <= tolerance:
             return CONVERGED, iteration, decrement2
         _relative_displacements(model, ws, ws.direction, ws.delta)
-        t = _line_search(model, ws, kappa) if decrement2 > 0.01 else 1.0
+        t = _line_search(model, ws, kappa) if decrement2 > FULL_STEP_DECREMENT2 else 1.0
         for i in range(n_v):
             ws.dq[i] += t * ws.direction[i]
         _update_displacements(model, ws)
@@ -293,14 +298,15 @@ def prepare_step(model: Model, ws: Newton, q: FloatArray, u: FloatArray, offset:
 
 @njit(**COMPILED)
 def _start_shifted(model: Model, ws: Newton) -> bool:
-    """Start from dq = 0 with gaps shifted to a slack of MIN_START_GAP_M; return whether any shift was needed."""
+    """Start from dq = 0, gaps without slack shifted to MIN_START_GAP_M; return whether any shift was needed."""
     shifted = False
     ws.dq[:] = 0.0
     for a in range(ws.n_active[0]):
         c = ws.active[a]
         ws.d[c] = ws.slip[c]
-        lacking = MIN_START_GAP_M - _slack(model, ws, c)
-        if lacking > 0.0:
+        slack = _slack(model, ws, c)
+        if slack < LEAST_SLACK_M:
+            lacking = MIN_START_GAP_M - slack
             ws.shift[c] = lacking
             ws.phi[c] += lacking
             shifted = True
@@ -322,7 +328,8 @@ def solve_step(
     if warm:
         _update_displacements(model, ws)
         if _is_inside(model, ws):
-            status, iterations, decrement2 = _minimise(model, ws, kappa, tolerance, MAX_ITERATIONS)
+            status, used, decrement2 = _minimise(model, ws, kappa, tolerance, DIRECT_ITERATIONS)
+            iterations += used
             if status == CONVERGED:
                 return status, iterations, decrement2
     if _start_shifted(model, ws):
@@ -330,6 +337,12 @@ def solve_step(
         iterations += used
         if status != CONVERGED:
             return status, iterations, np.inf
+    else:
+        status, used, decrement2 = _minimise(model, ws, kappa, tolerance, DIRECT_ITERATIONS)
+        iterations += used
+        if status == CONVERGED:
+            return status, iterations, decrement2
+        _start_shifted(model, ws)
     while stage < kappa:
         status, used, decrement2 = _minimise(model, ws, stage, ROUGH_DECREMENT2, MAX_ITERATIONS)
         iterations += used

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from contact_mpc.cli.bench.bench_mpc import PEER, build_calls, make_result, measure
+from contact_mpc.cli.bench.bench_mpc import PEER, SETTING, build_calls, make_result, measure
 from contact_mpc.cli.bench.mpc_workload import FD_STEP, STATES, make_iteration, settle
 from contact_mpc.cli.main import build_app
 from contact_mpc.control.tracker_config import TrackerConfig
@@ -42,7 +42,7 @@ def test_calls_are_taken_in_rotating_order_and_warm_up_is_left_out():
 
 @pytest.mark.parametrize(("peer_ms", "ratio", "goal_met"), [(1.0, 0.5, True), (0.9, 0.45, False)])
 def test_ratio_is_peer_over_ours_and_the_goal_is_two_calls(peer_ms, ratio, goal_met):
-    result = make_result("t", 0, 3, {"1": [0.1], "10": [2.0, 2.0, 9.0], "20": [4.0], PEER: [peer_ms] * 3})
+    result = make_result("t", 0, 3, {"1": [0.1], "10": [2.0, 2.0, 9.0], "20": [4.0], SETTING: [0.4], PEER: [peer_ms] * 3})
     assert result["ratio_mjd_transition_fd_t10"] == pytest.approx(ratio)
     assert result["goal_met"] is goal_met
     assert result["mpc_iteration_ms"]["10"]["max"] == 9.0
@@ -54,10 +54,10 @@ def test_benchmark_state_is_a_grasp_with_three_or_more_contacts(plant):
 
 
 def test_states_differ_from_sample_to_sample_so_that_no_warm_start_is_the_solution(plant, task, plan):
-    iterate, mpc = make_iteration(task, plan, TrackerConfig(horizon_steps=1), plant.state().q, seed=0)
+    prepare, _, mpc = make_iteration(task, plan, TrackerConfig(horizon_steps=1), plant.state().q, seed=0)
     seen = []
     for sample in range(STATES):
-        iterate(sample)
+        prepare(sample)
         seen.append(mpc.horizon.q[0].copy())
     assert len(np.unique(np.array(seen), axis=0)) == STATES
 
@@ -81,7 +81,8 @@ def test_peer_linearises_the_plant_itself(plant, task):
 
 def test_iterations_turn_the_ball_of_the_model_along_the_plan(plant, task, plan):
     """At the end of the horizon the rolled-out ball is nearer to the reference than the ball that does not move."""
-    iterate, mpc = make_iteration(task, plan, TrackerConfig(), plant.state().q, seed=0)
+    prepare, iterate, mpc = make_iteration(task, plan, TrackerConfig(), plant.state().q, seed=0)
+    prepare(0)
     iterate(0)
     assert mpc.improve()
     system, (goal, end) = task.system, (mpc.horizon.q_ref[-1], mpc.horizon.q[-1])
@@ -99,7 +100,9 @@ def test_task_without_contact_is_refused(task):
 
 
 def test_all_calls_are_in_the_run(task):
-    assert list(build_calls(task, 0)) == ["1", "10", "20", PEER]
+    calls, preparations = build_calls(task, 0)
+    assert list(calls) == ["1", "10", "20", SETTING, PEER]
+    assert list(preparations) == ["1", "10", "20"]
 
 
 def test_json_carries_the_agreed_keys():

@@ -35,8 +35,10 @@ def settle(task: TaskConfig) -> MujocoPlant:
 
 def make_iteration(
     task: TaskConfig, plan: Plan, config: TrackerConfig, q: FloatArray, seed: int
-) -> tuple[Callable[[int], None], Mpc]:
-    """Return a function that does one MPC iteration from one of `STATES` states near q (n_q,), and its problem.
+) -> tuple[Callable[[int], None], Callable[[int], None], Mpc]:
+    """Return functions that set one of `STATES` states near q (n_q,), and that do one MPC iteration, and its problem.
+
+    Setting a state includes the matching of contact forces, which happens once per solve.
 
     The nominal is the plan's commands from its start, as after an undisturbed tick.
     """
@@ -47,12 +49,15 @@ def make_iteration(
     u_ref = np.array([plan.sample_u(time_s) for time_s in times[1:]])
     states = states_near(task, q, seed)
 
-    def iterate(sample: int) -> None:
+    def prepare(sample: int) -> None:
         mpc.u[:] = u_ref
-        if not mpc.solve(states[sample % STATES], q_ref, u_ref, task.start_u):
+        mpc.set_problem(states[sample % STATES], q_ref, u_ref, task.start_u)
+
+    def iterate(_sample: int) -> None:
+        if not mpc.improve():
             raise StackError(f"MPC iteration with horizon {config.horizon_steps} failed in the start of {task.path}")
 
-    return iterate, mpc
+    return prepare, iterate, mpc
 
 
 def make_transition_fd(plant: MujocoPlant, u: FloatArray) -> Callable[[int], None]:
