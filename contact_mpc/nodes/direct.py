@@ -49,6 +49,12 @@ class DirectReader:
         taken = subscription.handle.take_message(subscription.msg_type, False)
         return None if taken is None else (taken[0], int(taken[1].get("source_timestamp", 0)))
 
+    @staticmethod
+    def take_serialized(subscription: Subscription) -> tuple[bytes, int] | None:
+        """Return the oldest message as bytes and when it was received (system clock, ns; 0 if unknown), or None."""
+        taken = subscription.handle.take_message(subscription.msg_type, True)
+        return None if taken is None else (taken[0], int(taken[1].get("received_timestamp", 0)))
+
     def drain(self) -> int:
         """Drop everything that has arrived; returns how many messages."""
         dropped = 0

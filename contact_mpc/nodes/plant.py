@@ -206,7 +206,7 @@ class PlantNode(ContactNode):
 
     def _publish_state(self) -> None:
         """Publish clock, poses that are due, truth and joint states, in this order."""
-        state = self._plant.state()
+        state = self._plant.state(with_contacts=False)
         step = (state.t_ns - T0_NS) // STEP_NS
         tau = state.tau_applied if step else self._tau_before
         reading = self._sensors.sample(state.t_ns, state.q, state.v, tau)

@@ -7,12 +7,14 @@ what is wrong, on which the tracker holds. In lockstep a joint state waits until
 """
 
 import sys
+import time
 from collections import deque
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
 from pydantic import Field
+from rclpy.executors import Executor
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
@@ -28,6 +30,7 @@ from contact_mpc.nodes.serialized import read_header
 
 NS_PER_S = 1_000_000_000
 WARN_PERIOD_S = 1.0
+SLEEP_FRACTION = 0.6  # of the period; the next tick comes after 0.8 at the earliest, with joint states at 1 kHz
 
 
 class StateEstimatorConfig(NodeConfig):
@@ -97,7 +100,7 @@ class StateEstimatorNode(ContactNode):
         self._waiting: deque[bytes] = deque()
         self._newest_pose_ns = -1
         self._last_tick = -1
-        self._needs_all_joints = False
+        self._needs_all_joints = self._has_ticked = False
         self._status = "no data yet"
 
     def _warm_up(self) -> None:
@@ -109,6 +112,13 @@ class StateEstimatorNode(ContactNode):
             state = self._estimator.estimate(t_ns)
             assert state is not None
             object_motion(self._system, state)
+
+    def spin_some(self, executor: Executor) -> None:
+        """Handle what has arrived; in realtime sleep between ticks, since of what comes then only the newest counts."""
+        super().spin_some(executor)
+        if self.is_active and self.config.clock == "realtime" and self._has_ticked and not self._needs_all_joints:
+            self._has_ticked = False
+            time.sleep(SLEEP_FRACTION * self._period_ns / NS_PER_S)
 
     def _on_object_pose(self, message: PoseStamped) -> None:
         if not self.is_active:
@@ -151,6 +161,7 @@ class StateEstimatorNode(ContactNode):
         self._needs_all_joints = velocity is None
         if tick != self._last_tick:
             self._last_tick = tick
+            self._has_ticked = True
             self._publish(t_ns)
 
     def _publish(self, t_ns: int) -> None:

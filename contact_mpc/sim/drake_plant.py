@@ -38,7 +38,7 @@ from contact_mpc.errors import ModelError
 from contact_mpc.model.system import System, check_vector
 from contact_mpc.sim.actuation import Actuation, JointTorques
 from contact_mpc.sim.perturbation import PlantPerturbation
-from contact_mpc.sim.plant import STEP_NS, STEP_S, T0_NS, PlantState
+from contact_mpc.sim.plant import NO_CONTACTS, STEP_NS, STEP_S, T0_NS, PlantState
 from contact_mpc.sim.plant_model import JointSlot, PlantPart, actuated_slots, build_parts, joint_slots
 
 FloatArray = NDArray[np.float64]
@@ -176,11 +176,12 @@ class DrakePlant:
         """Torques (n_a,) that carry the robot's own weight, N m."""
         return -self._plant.CalcGravityGeneralizedForces(self._context)[self._a_map]
 
-    def state(self) -> PlantState:
+    def state(self, *, with_contacts: bool = True) -> PlantState:
         """See `Plant.state`."""
         q = self._plant.GetPositions(self._context)[self._q_map]
         v = self._plant.GetVelocities(self._context)[self._v_map]
-        return PlantState(self.time_ns, q, v, *self._torques, self._read_contacts())
+        contacts = self._read_contacts() if with_contacts else NO_CONTACTS
+        return PlantState(self.time_ns, q, v, *self._torques, contacts)
 
     def _read_contacts(self) -> FloatArray:
         """Contacts (k, 7) that the last step solved; Drake's sampled output port keeps them."""

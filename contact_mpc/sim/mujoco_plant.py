@@ -19,7 +19,7 @@ from contact_mpc.model.rotations import matrix_to_quaternion, quaternion_to_matr
 from contact_mpc.model.system import System, check_vector
 from contact_mpc.sim.actuation import Actuation, JointTorques
 from contact_mpc.sim.perturbation import PlantPerturbation
-from contact_mpc.sim.plant import STEP_NS, STEP_S, T0_NS, PlantState
+from contact_mpc.sim.plant import NO_CONTACTS, STEP_NS, STEP_S, T0_NS, PlantState
 from contact_mpc.sim.plant_model import PlantPart, actuated_slots, build_parts, joint_slots
 
 FloatArray = NDArray[np.float64]
@@ -105,12 +105,13 @@ class MujocoPlant:
         mujoco.mj_rne(self._model, data, 0, torque)
         return torque[self._a_map]
 
-    def state(self) -> PlantState:
+    def state(self, *, with_contacts: bool = True) -> PlantState:
         """See `Plant.state`."""
         q, v = self._data.qpos[self._q_map], self._data.qvel[self._v_map]
         for i_q, i_v in self._free:
             v[i_v : i_v + 3] = quaternion_to_matrix(q[i_q : i_q + 4]) @ v[i_v : i_v + 3]
-        return PlantState(self.time_ns, q, v, *self._torques, self._read_contacts())
+        contacts = self._read_contacts() if with_contacts else NO_CONTACTS
+        return PlantState(self.time_ns, q, v, *self._torques, contacts)
 
     def actuated_copy(self) -> tuple[mujoco.MjModel, mujoco.MjData]:
         """Return model and data in this state, with a position actuator (Kp, Kd) per joint as inputs."""

@@ -20,6 +20,7 @@ Interface = Literal["effort", "position"]
 T0_NS = 1_000_000_000  # simulated time at the start of every run
 STEP_NS = 1_000_000
 STEP_S = 1e-3
+NO_CONTACTS = np.zeros((0, 7))
 ENGINES = ("drake", "mujoco")
 INTERFACES = ("effort", "position")
 
@@ -75,8 +76,8 @@ class Plant(Protocol):
         """
         ...
 
-    def state(self) -> PlantState:
-        """Return the state now, with the torques and contacts of the last step."""
+    def state(self, *, with_contacts: bool = True) -> PlantState:
+        """Return the state now, with the torques of the last step and, unless nobody needs them, its contacts."""
         ...
 
 
