@@ -42,7 +42,8 @@ def test_calls_are_taken_in_rotating_order_and_warm_up_is_left_out():
 
 @pytest.mark.parametrize(("peer_ms", "ratio", "goal_met"), [(1.0, 0.5, True), (0.9, 0.45, False)])
 def test_ratio_is_peer_over_ours_and_the_goal_is_two_calls(peer_ms, ratio, goal_met):
-    result = make_result("t", 0, 3, {"1": [0.1], "10": [2.0, 2.0, 9.0], "20": [4.0], SETTING: [0.4], PEER: [peer_ms] * 3})
+    times_ms = {"1": [0.1], "10": [2.0, 2.0, 9.0], "20": [4.0], SETTING: [0.4], PEER: [peer_ms] * 3}
+    result = make_result("t", 0, 3, times_ms)
     assert result["ratio_mjd_transition_fd_t10"] == pytest.approx(ratio)
     assert result["goal_met"] is goal_met
     assert result["mpc_iteration_ms"]["10"]["max"] == 9.0
