@@ -86,7 +86,7 @@ def test_launch_files_start_nodes_as_processes_and_import_none() -> None:
     assert "plant" in nodes
     for path in sorted((ROOT / "launch").glob("*.py")):
         modules = imported_modules(path.read_text(encoding="utf-8"))
-        assert not {f"contact_mpc.nodes.{node}" for node in nodes - {"base"}} & modules, path
+        assert not {f"contact_mpc.nodes.{node}" for node in nodes - {"node_process"}} & modules, path
 
 
 def test_imports_against_the_direction_are_found() -> None:

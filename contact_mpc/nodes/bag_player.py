@@ -25,8 +25,9 @@ from trajectory_msgs.msg import JointTrajectory
 from contact_mpc.errors import StackError
 from contact_mpc.model.system import load_system
 from contact_mpc.nodes import messages
-from contact_mpc.nodes.base import ContactNode, run_node
+from contact_mpc.nodes.base import ContactNode
 from contact_mpc.nodes.lifecycle_client import ReferenceWatch
+from contact_mpc.nodes.node_process import run_node
 from contact_mpc.nodes.parameters import NodeConfig
 from contact_mpc.nodes.serialized import read_header, read_stamp_ns
 from contact_mpc.replay.bag import read_run

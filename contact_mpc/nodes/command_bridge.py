@@ -28,8 +28,9 @@ from contact_mpc.errors import InputError
 from contact_mpc.model.state import CommandPlan
 from contact_mpc.model.system import load_system
 from contact_mpc.nodes import messages
-from contact_mpc.nodes.base import ContactNode, freeze_garbage, run_node
+from contact_mpc.nodes.base import ContactNode
 from contact_mpc.nodes.direct import DirectReader
+from contact_mpc.nodes.node_process import freeze_garbage, run_node
 from contact_mpc.nodes.parameters import NodeConfig
 from contact_mpc.nodes.qos import TOPICS, qos_profile
 from contact_mpc.nodes.realtime import Distribution, GridLateness, RealtimeConfig, apply_realtime, sleep_until

@@ -17,8 +17,8 @@ from rosgraph_msgs.msg import Clock
 
 from contact_mpc.errors import ContactMpcError
 from contact_mpc.nodes import messages
-from contact_mpc.nodes.base import make_executor
 from contact_mpc.nodes.lifecycle_client import ACTIVATION_ORDER, LifecycleClient
+from contact_mpc.nodes.node_process import make_executor
 from contact_mpc.nodes.parameters import declare_config
 
 SLICE_S = 0.1

@@ -25,7 +25,8 @@ from contact_mpc.model.object_motion import state_from_motion
 from contact_mpc.model.state import CommandPlan, EstimatedState
 from contact_mpc.model.system import load_system
 from contact_mpc.nodes import messages
-from contact_mpc.nodes.base import ContactNode, freeze_garbage, run_node
+from contact_mpc.nodes.base import ContactNode
+from contact_mpc.nodes.node_process import freeze_garbage, run_node
 from contact_mpc.nodes.parameters import NodeConfig
 from contact_mpc.nodes.references import read_reference
 from contact_mpc.nodes.serialized import read_stamp_ns

@@ -23,8 +23,9 @@ from contact_mpc.model.object_motion import ObjectMotion, object_jacobian
 from contact_mpc.model.system import load_system
 from contact_mpc.model.task import load_task
 from contact_mpc.nodes import messages
-from contact_mpc.nodes.base import ContactNode, freeze_garbage, run_node
+from contact_mpc.nodes.base import ContactNode
 from contact_mpc.nodes.direct import DirectReader
+from contact_mpc.nodes.node_process import freeze_garbage, run_node
 from contact_mpc.nodes.plant_config import PlantConfig
 from contact_mpc.nodes.qos import TOPICS, qos_profile
 from contact_mpc.sim.plant import STEP_NS, T0_NS, PlantState, make_plant

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from contact_mpc.errors import StackError
-from contact_mpc.nodes.base import PARENT_VARIABLE
+from contact_mpc.nodes.node_process import PARENT_VARIABLE
 
 SINGLE_THREADED = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 TAIL_LINES = 12

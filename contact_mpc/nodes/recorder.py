@@ -27,8 +27,9 @@ from std_msgs.msg import String, UInt64
 
 from contact_mpc import __version__
 from contact_mpc.errors import BagError
-from contact_mpc.nodes.base import ContactNode, run_node
+from contact_mpc.nodes.base import ContactNode
 from contact_mpc.nodes.direct import DirectReader
+from contact_mpc.nodes.node_process import run_node
 from contact_mpc.nodes.parameters import NodeConfig
 from contact_mpc.nodes.qos import LOCKSTEP_DEPTH, TOPICS, Topic, qos_profile
 from contact_mpc.nodes.serialized import read_stamp_ns

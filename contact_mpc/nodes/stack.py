@@ -111,8 +111,11 @@ class Stack:
         self.stop()
 
     def start(self) -> None:
-        """Start all processes at once."""
-        self.parameter_file.write_text(to_parameter_file(self.spec.namespace, self.spec.parameters))
+        """Start all processes at once; raises StackError if parameter file or logs cannot be written."""
+        try:
+            self.parameter_file.write_text(to_parameter_file(self.spec.namespace, self.spec.parameters))
+        except OSError as error:
+            raise StackError(f"{self.parameter_file} cannot be written: {error.strerror}; free space there") from error
         environment = {**self._environment, "ROS_DOMAIN_ID": str(self.domain)}
         remap = ["-r", f"__ns:={self.spec.namespace}", "--disable-external-lib-logs"]
         for name in self.spec.nodes:

@@ -24,7 +24,8 @@ from contact_mpc.estimation.state_estimator import StateEstimator
 from contact_mpc.model.object_motion import object_motion
 from contact_mpc.model.system import load_system
 from contact_mpc.nodes import messages
-from contact_mpc.nodes.base import ContactNode, freeze_garbage, run_node
+from contact_mpc.nodes.base import ContactNode
+from contact_mpc.nodes.node_process import freeze_garbage, run_node
 from contact_mpc.nodes.parameters import NodeConfig
 from contact_mpc.nodes.serialized import read_header
 

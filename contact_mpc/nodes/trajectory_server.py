@@ -15,7 +15,8 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 from contact_mpc.model.plan import load_plan
 from contact_mpc.model.system import load_system
 from contact_mpc.nodes import messages
-from contact_mpc.nodes.base import ContactNode, run_node
+from contact_mpc.nodes.base import ContactNode
+from contact_mpc.nodes.node_process import run_node
 from contact_mpc.nodes.parameters import NodeConfig
 from contact_mpc.nodes.references import to_object_reference, to_reference
 

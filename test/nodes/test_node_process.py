@@ -13,8 +13,8 @@ import pytest
 
 pytest.importorskip("rclpy")
 
-from contact_mpc.nodes.base import PARENT_VARIABLE
 from contact_mpc.nodes.domain import DomainLease
+from contact_mpc.nodes.node_process import PARENT_VARIABLE
 
 pytestmark = pytest.mark.dds
 
