@@ -1,5 +1,7 @@
 """``contact-mpc plan TASK``: optimise the reference of a task and write a plan file, or search its start posture."""
 
+import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
+
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
