@@ -49,11 +49,9 @@ def test_diagnostics_come_about_once_a_second(estimator: Any) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("state", ["unconfigured", "inactive", "active"])
 def test_a_signal_ends_a_node_with_code_zero_from_every_state(
-    make_rig: Callable[..., Any], state: str, number: signal.Signals
+    make_rig: Callable[..., Any], tmp_path: Path, state: str, number: signal.Signals
 ) -> None:
-    rig = make_rig("realtime", trajectory_server={"system": "x", "plan_file": "x"}, recorder={
-        "system": "x", "bag": f"/tmp/contact_mpc_test_{os.getpid()}_{state}_{number}",
-    })  # fmt: skip
+    rig = make_rig("realtime", recorder={"system": "x", "bag": str(tmp_path / "bag")})
     steps = {"unconfigured": (), "inactive": ("configure",), "active": ("configure", "activate")}[state]
     for transition in steps:
         assert rig.request("recorder", transition)
