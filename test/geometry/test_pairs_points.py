@@ -47,6 +47,7 @@ GROUND = "{name: ground, shape: half_space, position_m: [0, 0, 0.1], rpy_rad: [0
 SPREAD = np.array([1.0, 1.0, 1.0, 0.2, 0.2, 0.2, 0.3, 1.0])  # rad and m, of v
 GAP_TOLERANCE_M = 1e-6  # of coal's iterative distances
 DIFFERENCE = 2e-6  # rad, m
+NEWTON_TOLERANCE = 1e-18  # of steps whose differences are taken: 1e-14 leaves 5e-10 m, 1e-4 of a difference
 KAPPA = 1e3
 STEP_S = 0.1  # quasi-dynamic bodies fall by g h^2 per step
 
@@ -162,7 +163,7 @@ def test_step_is_differentiated_with_all_terms_of_its_contacts(
     thing: str, tip: str, fixed: str, tolerance: float, gap: float, make_system: Callable
 ) -> None:
     system = make_system(thing, tip, fixed)
-    dynamics = ContactDynamics(system, h_s=0.1, kappa=KAPPA)
+    dynamics = ContactDynamics(system, h_s=0.1, kappa=KAPPA, tolerance=NEWTON_TOLERANCE)
     step, checked = (DIFFERENCE if tolerance < 1e-2 else 3e-4), 0
     if (thing, tip) == ("box", "box"):
         gap = abs(gap)  # corners that approach corners end on the diagonals, where the depth's normal jumps
