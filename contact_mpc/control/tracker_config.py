@@ -35,7 +35,7 @@ class TrackerConfig(BaseModel):
         1.0e-4, "m", "smaller gaps are taken as this: penetrations of the estimate do not push", gt=0.0, le=0.01
     )
     contact_matching: bool = Field(
-        True, description="match the model's contact forces to those that the joints' springs imply"
+        default=True, description="match the model's contact forces to those that the joints' springs imply"
     )
     contact_reach_m: float = _quantity(
         4.0e-3, "m", "contact matching: pairs with a larger gap are no contacts", gt=0.0, le=0.05
