@@ -81,26 +81,22 @@ def run(
 
 
 def execute(config: TaskConfig, options: Any, folder: Path, plan_file: Path | None, domain: int | None) -> None:
-    """Make the plan, then start the stack and follow the run to its end with a progress bar.
-
-    The plan and the warm-up come first because they compile the core where that has not been done: nodes that compile
-    the same functions at once may get machine code that rounds differently, and a first run would differ in last bits.
-    """
-    from contact_mpc.control.tracker import Tracker
-    from contact_mpc.control.tracker_config import TrackerConfig
+    """Start the stack, make the plan meanwhile, and follow the run to its end with a progress bar."""
     from contact_mpc.nodes.run_parameters import build_parameters
     from contact_mpc.nodes.run_session import RunSession
+    from contact_mpc.sim.compile_ahead import compile_ahead
 
     plan_path = (plan_file or folder / "plan.npz").resolve()
     parameters = build_parameters(config, options, folder.resolve(), plan_path)
-    Tracker(config.system, TrackerConfig()).warm_up()
-    if plan_file is None:
-        make_plan(config, plan_path)
+    with Console(stderr=True).status("compiling, once per version: about a minute"):
+        compile_ahead(options.plant)
     with (
         _progress(config.name, parameters["plant"]["run_for_s"]) as show,
         RunSession(config, parameters, folder.resolve(), domain) as session,
     ):
         session.start()
+        if plan_file is None:
+            make_plan(config, plan_path)
         session.run(show)
 
 
