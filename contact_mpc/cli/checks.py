@@ -19,7 +19,10 @@ Status = Literal["ok", "warn", "missing"]
 Need = Literal["demo", "mujoco plant", "ROS 2 workspace", "hardware", "dev"]
 
 PACKAGES: dict[Need, tuple[str, ...]] = {
-    "demo": ("numpy", "scipy", "numba", "pin", "pydantic", "PyYAML", "typer", "rich", "drake", "rosbags", "plotly"),
+    "demo": (
+        *("numpy", "scipy", "numba", "clarabel", "pin", "pydantic", "PyYAML", "typer", "rich"),
+        *("drake", "rosbags", "plotly"),
+    ),
     "mujoco plant": ("mujoco",),
     "dev": ("pytest", "pytest-timeout", "hypothesis", "mcap", "ruff", "mypy", "pre-commit"),
 }
