@@ -99,6 +99,7 @@ class StateEstimatorNode(ContactNode):
     def _reset(self) -> None:
         self._estimator = StateEstimator(self._system, self.config.estimator)
         self._waiting: deque[bytes] = deque()
+        self._early_poses: deque[tuple[int, PoseStamped]] = deque()
         self._newest_pose_ns = -1
         self._last_tick = -1
         self._needs_all_joints = self._has_ticked = False
@@ -125,14 +126,20 @@ class StateEstimatorNode(ContactNode):
         if not self.is_active:
             return
         stamp_ns = messages.from_stamp(message.header.stamp)
+        self._newest_pose_ns = max(self._newest_pose_ns, stamp_ns)
+        if self.config.clock != "lockstep":
+            self._take_pose(stamp_ns, message)
+            return
+        self._early_poses.append((stamp_ns, message))
+        while self._waiting and not self._waits_for_pose(self._waiting[0]):
+            self._take_joint_state(self._waiting.popleft())
+
+    def _take_pose(self, stamp_ns: int, message: PoseStamped) -> None:
         try:
             R_WB, p_WB = messages.read_pose(message.pose)
             self._estimator.update_object_pose(stamp_ns, R_WB, p_WB)
         except InputError as error:
             self._refuse("object_pose", error)
-        self._newest_pose_ns = max(self._newest_pose_ns, stamp_ns)
-        while self._waiting and not self._waits_for_pose(self._waiting[0]):
-            self._take_joint_state(self._waiting.popleft())
 
     def _on_joint_state(self, data: bytes) -> None:
         if not self.is_active:
@@ -142,13 +149,19 @@ class StateEstimatorNode(ContactNode):
         else:
             self._take_joint_state(data)
 
+    def _take_named_poses(self, frame_id: str) -> None:
+        """Take the poses up to the one that a joint state names, all where it names none; later ones came early."""
+        while self._early_poses and (not frame_id.isdecimal() or self._early_poses[0][0] <= int(frame_id)):
+            self._take_pose(*self._early_poses.popleft())
+
     def _waits_for_pose(self, data: bytes) -> bool:
         """Whether the pose that a joint state names has not arrived yet."""
         _, frame_id = read_header(data)
         return frame_id.isdecimal() and int(frame_id) > self._newest_pose_ns
 
     def _take_joint_state(self, data: bytes) -> None:
-        t_ns, _ = read_header(data)
+        t_ns, frame_id = read_header(data)
+        self._take_named_poses(frame_id)
         tick = t_ns // self._period_ns
         if tick == self._last_tick and not self._needs_all_joints:
             return
