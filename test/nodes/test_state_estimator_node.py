@@ -113,6 +113,23 @@ def test_a_state_waits_for_the_pose_that_it_names(lockstep: EstimatorRig) -> Non
     assert lockstep.stamps() == [T0, T0 + 5 * MS, T0 + 10 * MS]
 
 
+def test_a_pose_that_comes_early_waits_for_the_state_that_names_it(lockstep: EstimatorRig) -> None:
+    core = StateEstimator(SYSTEM, EstimatorConfig())
+    poses = [(T0, np.zeros(3)), (T0 + 2 * MS, np.array([1e-3, 0.0, 0.0]))]
+    for stamp_ns, p in poses:
+        lockstep.send_pose(stamp_ns, np.eye(3), p)
+    lockstep.rig.settle()
+    lockstep.send_state(T0, Q_A, named_pose=T0)
+    lockstep.send_state(T0 + 5 * MS, Q_A, named_pose=T0 + 2 * MS)
+    lockstep.wait_for(2)
+    expected = []
+    for (stamp_ns, p), t_ns in zip(poses, (T0, T0 + 5 * MS), strict=True):
+        core.update_object_pose(stamp_ns, np.eye(3), p)
+        core.update_joints(t_ns, Q_A, np.zeros(SYSTEM.n_a), np.zeros(SYSTEM.n_a))
+        expected.append(core.estimate(t_ns).q[4:7].tolist())
+    assert [messages.read_odometry(odometry).p_WB.tolist() for odometry in lockstep.odometry] == expected
+
+
 def test_joints_are_matched_by_name(lockstep: EstimatorRig) -> None:
     lockstep.send_pose(T0)
     lockstep.send_state(T0, Q_A[::-1], T0, names=NAMES[::-1])
