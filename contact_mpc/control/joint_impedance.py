@@ -67,11 +67,12 @@ class GravityTorque:
         self._robots = []
         rows = {name: row for row, name in enumerate(system.joint_names)}
         for robot in system.config.robots:
-            model = pinocchio.buildModelFromUrdf(str(system.urdfs[robot.name].path))
+            urdf = system.urdfs[robot.name]
+            model = pinocchio.buildModelFromUrdf(str(urdf.path))
             R_WR = rotation_from_rpy(np.array(robot.base_rpy_rad))
             model.gravity.linear = R_WR.T @ np.array(system.config.gravity_m_s2)
-            names = [joint.name for joint in system.urdfs[robot.name].joints if joint.kind != "fixed"]
-            columns = np.array([_column(model, name, system.urdfs[robot.name].path) for name in names])
+            names = [joint.name for joint in urdf.joints if joint.kind != "fixed"]
+            columns = np.array([_column(model, name.removeprefix(urdf.joint_prefix), urdf.path) for name in names])
             order = np.array([rows[name] for name in names])
             self._robots.append((model, model.createData(), np.zeros(model.nq), columns, order))
 

@@ -106,7 +106,7 @@ def load_plan(path: Path | str, system: System | None = None) -> Plan:
             arrays = {name: data[name].astype(np.float64) for name in ARRAYS}
     except FileNotFoundError as error:
         raise PlanError(f"{path}: no such plan file; write one with `contact-mpc plan TASK --out {path}`") from error
-    except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+    except (OSError, EOFError, KeyError, RuntimeError, TypeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
         raise PlanError(f"{path}: not a plan file of contact_mpc ({error})") from error
     if not isinstance(header, dict) or header.pop("format", None) != FORMAT:
         raise PlanError(f"{path}: not a plan of format '{FORMAT}'; plan again with this version")

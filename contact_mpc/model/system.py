@@ -22,7 +22,7 @@ from contact_mpc.model.rotations import (
     rotation_from_rpy,
     rotation_log,
 )
-from contact_mpc.model.system_config import RobotConfig, SystemConfig, read_yaml, validate
+from contact_mpc.model.system_config import ObjectConfig, RobotConfig, SystemConfig, read_yaml, validate
 from contact_mpc.model.urdf import Joint, Pose, Shape, Urdf, read_urdf
 
 FloatArray = NDArray[np.float64]
@@ -201,8 +201,7 @@ class System:
     @cached_property
     def digest(self) -> str:
         """Hash over the YAML and every URDF."""
-        unused = set() if self.config.fixed else {"fixed"}
-        digest = hashlib.sha256(self.config.model_dump_json(exclude=unused).encode())
+        digest = hashlib.sha256(self.config.model_dump_json(exclude_defaults=True).encode())
         for key in sorted(self.urdfs):
             digest.update(self.urdfs[key].path.read_bytes())
         return digest.hexdigest()[:16]
@@ -246,14 +245,16 @@ def build_system(config: SystemConfig, path: Path) -> System:
         X_WR = Pose(rotation_from_rpy(np.array(item.rpy_rad)), np.array(item.position_m))
         n_joints = len(builder.joints)
         builder.add(urdfs[item.name], item.name, X_WR, free=item.mobility == "free")
-        q_free.append(np.zeros(len(builder.joints) - n_joints))
+        q_free.append(_default_positions(item, builder.joints[n_joints:], path))
         if item.mobility == "free":
             q_free[-1] = np.concatenate([matrix_to_quaternion(X_WR.R), X_WR.p, q_free[-1]])
-    n_unactuated = len(builder.joints)
+    n_unactuated, q_robots = len(builder.joints), []
     for robot in config.robots:
-        urdfs[robot.name] = _find_urdf(robot.urdf, path)
+        urdfs[robot.name] = _find_urdf(robot.urdf, path).with_joint_prefix(robot.joint_prefix)
         X_WR = Pose(rotation_from_rpy(np.array(robot.base_rpy_rad)), np.array(robot.base_position_m))
+        n_joints = len(builder.joints)
         builder.add(urdfs[robot.name], robot.name, X_WR, free=False)
+        q_robots.append(_default_positions(robot, builder.joints[n_joints:], path))
     joints = tuple(builder.joints[n_unactuated:])
     _check_limits(config, urdfs)
     _check_friction(config, builder.links, path)
@@ -267,10 +268,9 @@ def build_system(config: SystemConfig, path: Path) -> System:
     contacts = points.expand(pairs)
     builder.geometries = points.geometries
     tree = builder.build()
-    mid = np.array([np.clip(0.0, joint.lower, joint.upper) for joint in joints])
     system = System(
         config, path, urdfs, tree, geometries, pairs, contacts, joints, builder.links,
-        len(tree.dof_body) - len(joints), len(q_u), np.concatenate([q_u, mid]),
+        len(tree.dof_body) - len(joints), len(q_u), np.concatenate([q_u, *q_robots]),
     )
     _check_joints(system)
     return system
@@ -279,6 +279,30 @@ def build_system(config: SystemConfig, path: Path) -> System:
 def _find_urdf(name: str, path: Path) -> Urdf:
     beside = path.parent / name
     return read_urdf(beside if beside.is_file() else resource("urdf", name))
+
+
+def _default_positions(item: RobotConfig | ObjectConfig, joints: list[Joint], path: Path) -> FloatArray:
+    """Return the default positions (n,) of one item's joints: as named in the file, else within limits nearest to 0."""
+    given = item.default_joints_rad
+    unknown = sorted(set(given) - {joint.name for joint in joints})
+    if unknown:
+        raise ConfigError(
+            f"{path}: {item.name}.default_joints_rad: no joint '{unknown[0]}'; known: "
+            f"{', '.join(joint.name for joint in joints)}"
+        )
+    for joint in joints:
+        value = given.get(joint.name, np.nan)
+        if value < joint.lower or value > joint.upper:
+            raise ConfigError(
+                f"{path}: {item.name}.default_joints_rad.{joint.name} = {value} is outside "
+                f"[{joint.lower:g}, {joint.upper:g}] rad (m)"
+            )
+    return np.array([given.get(joint.name, _nearest_to_zero(joint)) for joint in joints])
+
+
+def _nearest_to_zero(joint: Joint) -> float:
+    lower, upper = np.nan_to_num([joint.lower, joint.upper], nan=0.0)
+    return float(np.clip(0.0, lower, upper))
 
 
 def _check_names(config: SystemConfig, path: Path) -> None:
@@ -293,7 +317,7 @@ def _check_joints(system: System) -> None:
     names = system.joint_names
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ModelError(f"{system.path}: two robots have a joint '{twice[0]}'; rename it in one of their URDFs")
+        raise ModelError(f"{system.path}: two robots have a joint '{twice[0]}'; give one of them a joint_prefix")
     for robot in system.config.robots:
         for key in ("joint_stiffness_nm_per_rad", "joint_damping_nms_per_rad", "joint_reflected_inertia_kg_m2"):
             _expand(system, robot, key)

@@ -38,12 +38,16 @@ class RobotConfig(_Frozen):
 
     name: str
     urdf: str = Field(description="file name in urdf/ or a path beside the system file")
+    joint_prefix: str = Field(default="", description="put before the URDF's joint names: two robots can share it")
     base_position_m: Vector3 = (0.0, 0.0, 0.0)
     base_rpy_rad: Vector3 = (0.0, 0.0, 0.0)
     joint_stiffness_nm_per_rad: Positive | tuple[Positive, ...] = Field(description="Kp per joint, N m/rad")
     joint_damping_nms_per_rad: NonNegative | tuple[NonNegative, ...] = Field(description="Kd per joint, N m s/rad")
     joint_reflected_inertia_kg_m2: NonNegative | tuple[NonNegative, ...] = Field(
         default=0.0, description="rotor inertia seen at the joint, kg m^2 (physics engines only)"
+    )
+    default_joints_rad: dict[str, float] = Field(
+        default_factory=dict, description="by joint, rad or m; those left out: as near to 0 as limits allow"
     )
 
 
@@ -55,6 +59,9 @@ class ObjectConfig(_Frozen):
     mobility: Literal["free", "jointed"] = Field(description="free: six degrees; jointed: the URDF's own joints")
     position_m: Vector3 = (0.0, 0.0, 0.0)
     rpy_rad: Vector3 = (0.0, 0.0, 0.0)
+    default_joints_rad: dict[str, float] = Field(
+        default_factory=dict, description="by joint, rad or m; those left out: as near to 0 as limits allow"
+    )
 
 
 class FixedConfig(_Frozen):

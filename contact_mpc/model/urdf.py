@@ -4,7 +4,7 @@ Only what contact dynamics needs is read. Drake's ``<drake:capsule>`` is underst
 """
 
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -73,13 +73,19 @@ class Joint:
 
 @dataclass(frozen=True)
 class Urdf:
-    """One parsed URDF file; joints in the order of the file."""
+    """One parsed URDF file; joints in the order of the file, their names behind `joint_prefix`."""
 
     path: Path
     name: str
     links: dict[str, Link]
     joints: tuple[Joint, ...]
     root: str
+    joint_prefix: str = ""
+
+    def with_joint_prefix(self, prefix: str) -> "Urdf":
+        """Return the same robot with a prefix on every joint's name, so that two robots can share one file."""
+        joints = tuple(replace(joint, name=prefix + joint.name) for joint in self.joints)
+        return replace(self, joints=joints, joint_prefix=prefix + self.joint_prefix)
 
 
 def read_urdf(path: Path) -> Urdf:

@@ -48,7 +48,7 @@ def build_parts(system: System, perturbation: PlantPerturbation) -> list[PlantPa
     for robot in system.config.robots:
         urdf = system.urdfs[robot.name]
         X_WR = Pose(rotation_from_rpy(np.array(robot.base_rpy_rad)), np.array(robot.base_position_m))
-        text = _engine_text(ET.parse(urdf.path), robot.name, 1.0, 1.0)
+        text = _engine_text(ET.parse(urdf.path), robot.name, 1.0, 1.0, urdf.joint_prefix)
         parts.append(PlantPart(robot.name, text, urdf.root, X_WR, False, True))
     return parts
 
@@ -71,14 +71,18 @@ def actuated_slots(system: System, parts: list[PlantPart]) -> list[JointSlot]:
     return sorted(slots, key=lambda slot: slot.i_v)
 
 
-def _engine_text(document: "ET.ElementTree[ET.Element]", owner: str, mass_scale: float, size_scale: float) -> str:
-    """Return the URDF text without looks, named after its owner; masses and collision shapes scaled.
+def _engine_text(
+    document: "ET.ElementTree[ET.Element]", owner: str, mass_scale: float, size_scale: float, joint_prefix: str = ""
+) -> str:
+    """Return the URDF text without looks, named after its owner; masses and collision shapes scaled, joints prefixed.
 
     The attribute `version` (1.2, for capsules) is left out: the engines read capsules anyway, and Drake warns of it.
     """
     robot = document.getroot()
     robot.attrib.pop("version", None)
     robot.set("name", owner)
+    for joint in robot.findall("joint"):
+        joint.set("name", joint_prefix + joint.get("name", ""))
     for material in robot.findall("material"):
         robot.remove(material)
     for link in robot.findall("link"):

@@ -228,6 +228,36 @@ def test_two_robots_with_the_same_joint_names_are_refused(changed: Callable) -> 
         load_system(changed(("objects:", second + "\nobjects:")))
 
 
+def test_prefix_lets_two_robots_share_a_urdf(changed: Callable) -> None:
+    gains = "joint_stiffness_nm_per_rad: 1.0, joint_damping_nms_per_rad: 1.0, base_position_m: [2.0, 0.0, 0.0]"
+    second = f"  - {{name: twin, urdf: planar_hand.urdf, joint_prefix: twin_, {gains}}}"
+    system = load_system(changed(("objects:", second + "\nobjects:")))
+    first = ("left_1", "left_2", "right_1", "right_2")
+    assert system.joint_names == first + tuple(f"twin_{name}" for name in first)
+    R, p = forward_kinematics(system.tree, system.q_default)
+    body, twin = (system.links[owner, "left_link_2"][0] for owner in ("planar_hand", "twin"))
+    np.testing.assert_allclose(p[twin] - p[body], [2.0, 0.0, 0.0], atol=ROUND_OFF)
+    np.testing.assert_allclose(R[twin], R[body], atol=ROUND_OFF)
+
+
+def test_default_joints_are_where_the_system_starts(changed: Callable) -> None:
+    joints = ("mobility: jointed", "mobility: jointed\n    default_joints_rad: {disc_z: 0.4, disc_turn: 0.1}")
+    hand = ("urdf: planar_hand.urdf", "urdf: planar_hand.urdf\n    default_joints_rad: {right_2: 0.3}")
+    system = load_system(changed(joints, hand))
+    np.testing.assert_array_equal(system.q_default, [0.0, 0.4, 0.1, 0.0, 0.0, 0.0, 0.3])
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [("{left_3: 0.1}", ("planar_hand.default_joints_rad", "left_3", "left_1")), ("{left_1: 0.1}", ("0.1", "-1.57"))],
+)
+def test_default_joint_that_cannot_be_is_named(given: str, words: tuple[str, ...], changed: Callable) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_system(changed(("urdf: planar_hand.urdf", f"urdf: planar_hand.urdf\n    default_joints_rad: {given}")))
+    for word in words:
+        assert word in str(caught.value)
+
+
 def test_friction_of_a_named_pair_replaces_the_default(changed: Callable) -> None:
     system = load_system(changed(("pairs: []", "pairs: [{bodies: [left_link_2, disc], mu: 0.25}]")))
     links = [system.geometries[pair.geometry_b].link for pair in system.pairs]

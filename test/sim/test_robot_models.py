@@ -11,7 +11,7 @@ from contact_mpc.model.resources import resource
 from contact_mpc.model.system import System
 from contact_mpc.model.urdf import read_urdf
 
-URDFS = ("allegro_right", "ball", "planar_hand", "disc")
+URDFS = ("allegro_right", "ball", "planar_hand", "disc", "box_1m", "pusher_xy")
 FINGERS = ("index", "middle", "ring", "thumb")
 # Position limits, rad: Wonik's allegro_hand_linux_v4 description, joints 0..3 of a finger and 12..15 of the thumb.
 FINGER_LIMITS_RAD = ((-0.47, 0.47), (-0.196, 1.61), (-0.174, 1.709), (-0.227, 1.618))
