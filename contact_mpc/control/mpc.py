@@ -7,9 +7,8 @@ from contact_mpc.control.contact_matching import ContactMatching
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.log_barrier import measure_gaps
-from contact_mpc.model.kinematic_tree import REVOLUTE
 from contact_mpc.model.system import System
-from contact_mpc.optimisation.horizon import Bounds, Weights, improve, make_horizon
+from contact_mpc.optimisation.horizon import build_bounds, build_weights, improve, make_horizon
 
 FloatArray = NDArray[np.float64]
 
@@ -24,7 +23,13 @@ class Mpc:
         self.system, self.config = system, config
         self.model = build_model(system, config.h_s, config.friction)
         self.horizon = make_horizon(self.model, system.n_q, config.horizon_steps)
-        self.weights, self.bounds = build_weights(system, config), build_bounds(system, config)
+        self.weights = build_weights(
+            system, config.object_rotation_weight, config.object_position_weight, config.terminal_scale,
+            config.command_weight, config.rate_weight,
+        )  # fmt: skip
+        self.bounds = build_bounds(
+            system, config.limit_margin_rad, config.trust_region_rad, config.command_rate_rad_s * config.h_s
+        )
         self._matching = ContactMatching(system, self.model, config.contact_reach_m, config.minimum_gap_m)
 
     @property
@@ -90,20 +95,3 @@ class Mpc:
     def reset(self) -> None:
         """Forget the last solution."""
         self.horizon.dq[:] = 0.0
-
-
-def build_weights(system: System, config: TrackerConfig) -> Weights:
-    """Return the diagonal weights: rotations of the objects' degrees of freedom, then their translations."""
-    kinds = system.tree.dof_kind[: system.n_v_u]
-    Q = np.where(kinds == REVOLUTE, config.object_rotation_weight, config.object_position_weight)
-    ones = np.ones(system.n_a)
-    return Weights(Q, config.terminal_scale * Q, config.command_weight * ones, config.rate_weight * ones)
-
-
-def build_bounds(system: System, config: TrackerConfig) -> Bounds:
-    """Return the box on commands (joint limits less a margin), the trust region and the bound of the first change."""
-    ones = np.ones(system.n_a)
-    return Bounds(
-        system.q_min + config.limit_margin_rad, system.q_max - config.limit_margin_rad,
-        config.trust_region_rad * ones, config.command_rate_rad_s * config.h_s * ones,
-    )

@@ -11,13 +11,11 @@ from collections.abc import Callable
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
-from numpy.typing import NDArray
 from rclpy.executors import Executor
 from rclpy.subscription import Subscription
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import Float64MultiArray
 
-from contact_mpc.control.joint_impedance import GravityTorque
 from contact_mpc.errors import ConfigError, InputError, StackError
 from contact_mpc.model.object_motion import ObjectMotion, object_jacobian
 from contact_mpc.model.system import load_system
@@ -28,6 +26,7 @@ from contact_mpc.nodes.direct import DirectReader
 from contact_mpc.nodes.node_process import freeze_garbage, run_node
 from contact_mpc.nodes.plant_config import PlantConfig
 from contact_mpc.nodes.qos import TOPICS, qos_profile
+from contact_mpc.sim.holding_effort import holding_effort
 from contact_mpc.sim.plant import STEP_NS, T0_NS, PlantState, make_plant
 from contact_mpc.sim.sensors import SensorModel
 
@@ -79,8 +78,9 @@ class PlantNode(ContactNode):
         config: PlantConfig = self.config
         self._sensors = SensorModel(self._system, config.sensors, config.seed)
         self._plant.reset(self._task.start_q)
-        self._command, self._command_ns = self._initial_command(), None
-        self._tau_before = self._initial_effort()
+        self._tau_before = holding_effort(self._system, self._task, config.gravity_compensation)
+        is_position = config.command_interface == "position"
+        self._command, self._command_ns = self._task.start_u if is_position else self._tau_before, None
         self._newest_pose_ns = -1
         self._written_until_ns = T0_NS
         self._is_answered = True
@@ -241,23 +241,6 @@ class PlantNode(ContactNode):
             return
         if self.config.clock == "realtime" or stamp_ns == self._plant.time_ns:
             self._command, self._command_ns = values, stamp_ns
-
-    # Start.
-
-    def _initial_command(self) -> NDArray[np.float64]:
-        is_position = self.config.command_interface == "position"
-        return self._task.start_u if is_position else self._initial_effort()
-
-    def _initial_effort(self) -> NDArray[np.float64]:
-        """Torque that holds the start commands: Kp (u - q) [+ gravity where the plant does not add it itself]."""
-        system = self._system
-        q_a = self._task.start_q[system.n_q_u :]
-        tau = system.kp * (self._task.start_u - q_a)
-        gravity = np.zeros(system.n_a)
-        if self.config.gravity_compensation == "bridge" and any(system.config.gravity_m_s2):
-            GravityTorque(system).compute(q_a, gravity)
-        limited: NDArray[np.float64] = np.clip(tau + gravity, -system.tau_max_nm, system.tau_max_nm)
-        return limited
 
 
 def main() -> None:

@@ -21,8 +21,9 @@ from contact_mpc.dynamics.flags import COMPILED
 from contact_mpc.dynamics.integration import integrate_into
 from contact_mpc.dynamics.log_barrier import CONVERGED, Newton, make_newton, solve_step
 from contact_mpc.dynamics.quadratic import Model
-from contact_mpc.model.kinematic_tree import FREE, Tree
+from contact_mpc.model.kinematic_tree import FREE, REVOLUTE, Tree
 from contact_mpc.model.rotations import quaternion_log, quaternion_multiply
+from contact_mpc.model.system import System
 from contact_mpc.optimisation.box_qp import StagedHessian, solve_box_qp
 
 FloatArray = NDArray[np.float64]
@@ -44,6 +45,21 @@ class Bounds(NamedTuple):
     upper: FloatArray
     trust: FloatArray
     first_step: FloatArray
+
+
+def build_weights(
+    system: System, rotation: float, position: float, terminal_scale: float, command: float, rate: float
+) -> Weights:
+    """Return diagonal weights, 1/rad^2 (1/m^2): `rotation` where an object turns, else `position`."""
+    kinds, ones = system.tree.dof_kind[: system.n_v_u], np.ones(system.n_a)
+    Q = np.where(kinds == REVOLUTE, rotation, position)
+    return Weights(Q, terminal_scale * Q, command * ones, rate * ones)
+
+
+def build_bounds(system: System, margin: float, trust: float, first_step: float | FloatArray) -> Bounds:
+    """Return the joint limits less a margin, the trust region and the bound of the first change, rad (m)."""
+    ones = np.ones(system.n_a)
+    return Bounds(system.q_min + margin, system.q_max - margin, trust * ones, first_step * ones)
 
 
 class Horizon(NamedTuple):

@@ -21,7 +21,15 @@ from contact_mpc.model.kinematic_tree import REVOLUTE
 from contact_mpc.model.plan import Plan
 from contact_mpc.model.system_config import validate
 from contact_mpc.model.task import TaskConfig
-from contact_mpc.optimisation.horizon import Bounds, Horizon, Weights, improve, make_horizon, roll_out
+from contact_mpc.optimisation.horizon import (
+    Horizon,
+    Weights,
+    build_bounds,
+    build_weights,
+    improve,
+    make_horizon,
+    roll_out,
+)
 from contact_mpc.planning.grasp import compute_grasp
 from contact_mpc.planning.rolling import roll_along
 
@@ -113,11 +121,15 @@ def optimise_trajectory(
     hz.q_ref[:] = object_path(task, task.start_q, T + 1)
     hz.u_ref[:] = initial_commands(task, config, hz.q_ref)
     hz.u[:], hz.u_before[:] = hz.u_ref, task.start_u
-    weights = _weights(task, config)
+    weights = build_weights(
+        system, config.object_rotation_weight, config.object_position_weight, config.terminal_scale,
+        config.command_weight, config.rate_weight,
+    )  # fmt: skip
     costs, scale, best, best_cost, feasible = [], 1.0, hz.u.copy(), np.inf, True
     for iteration in range(config.iterations):
         nominal = hz.u.copy()
-        bounds = _bounds(task, config, scale)
+        trust = scale * config.trust_region_rad
+        bounds = build_bounds(system, config.limit_margin_rad, trust, system.v_max * config.h_s)
         feasible = improve(model, hz, weights, bounds, config.kappa_per_j, config.newton_tolerance)
         cost = _cost(hz, weights, nominal) if feasible else np.inf
         costs.append(cost)
@@ -156,19 +168,6 @@ def object_path(task: TaskConfig, q_start: FloatArray, instants: int) -> FloatAr
         q[: system.n_q_u] = system.q_from_object_pose(*moved.goal_pose(s * s * (3.0 - 2.0 * s)), q)
         rows.append(q)
     return np.array(rows)
-
-
-def _weights(task: TaskConfig, config: TrajoptConfig) -> Weights:
-    kinds, n_a = task.system.tree.dof_kind[: task.system.n_v_u], task.system.n_a
-    Q = np.where(kinds == REVOLUTE, config.object_rotation_weight, config.object_position_weight)
-    return Weights(Q, config.terminal_scale * Q, np.full(n_a, config.command_weight), np.full(n_a, config.rate_weight))
-
-
-def _bounds(task: TaskConfig, config: TrajoptConfig, scale: float) -> Bounds:
-    system = task.system
-    trust = np.full(system.n_a, scale * config.trust_region_rad)
-    margin = config.limit_margin_rad
-    return Bounds(system.q_min + margin, system.q_max - margin, trust, system.v_max * config.h_s)
 
 
 def _errors(task: TaskConfig, hz: Horizon) -> FloatArray:

@@ -11,8 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from contact_mpc.control.command_bridge import BridgeConfig, BridgeCore
-from contact_mpc.control.joint_impedance import GravityTorque
+from contact_mpc.control.command_bridge import BridgeCore
 from contact_mpc.control.tracker import Reference, Tracker
 from contact_mpc.errors import StackError
 from contact_mpc.estimation.state_estimator import StateEstimator
@@ -20,6 +19,7 @@ from contact_mpc.model.plan import Plan
 from contact_mpc.model.state import CommandPlan, EstimatedState
 from contact_mpc.model.system import System
 from contact_mpc.model.task import TaskConfig
+from contact_mpc.sim.holding_effort import holding_effort
 from contact_mpc.sim.loop_config import LoopConfig
 from contact_mpc.sim.loop_log import ClosedLoopResult, LoopLog
 from contact_mpc.sim.perturbation import PlantPerturbation
@@ -70,7 +70,7 @@ class ClosedLoop:
         self._tracker.set_reference(Reference(start_ns, reference_over_wire(system, plan)))
         self._bridge = BridgeCore(system, config.bridge, lockstep=True)
         self._bridge.activate()
-        self._tau_before = holding_effort(system, task, config.bridge)
+        self._tau_before = holding_effort(system, task, config.bridge.gravity_compensation)
         self._estimate_period_ns = 1_000_000_000 // config.estimate_rate_hz
         self._q_guess = system.q_default
 
@@ -159,17 +159,3 @@ def run_closed_loop(
 ) -> ClosedLoopResult:
     """Run one task to the end of its hold; see `ClosedLoop` and `ClosedLoop.run` for the arguments."""
     return ClosedLoop(system, task, plan, config, perturbation, seed).run(progress, stop_when_dropped)
-
-
-def holding_effort(system: System, task: TaskConfig, bridge: BridgeConfig) -> FloatArray:
-    """Return the torque (n_a,), N m, that whoever held the start posture before would report at the first state.
-
-    clip(Kp (u - q_a) [+ g], +-tau_max), with the weight g of the robot where the bridge is to carry it.
-    """
-    q_a = task.start_q[system.n_q_u :]
-    tau = system.kp * (task.start_u - q_a)
-    gravity = np.zeros(system.n_a)
-    if bridge.gravity_compensation == "bridge" and any(system.config.gravity_m_s2):
-        GravityTorque(system).compute(q_a, gravity)
-    limited: FloatArray = np.clip(tau + gravity, -system.tau_max_nm, system.tau_max_nm)
-    return limited

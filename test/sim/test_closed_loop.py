@@ -12,7 +12,8 @@ from contact_mpc.errors import ConfigError
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.model.plan import Plan
 from contact_mpc.model.task import Goal, TaskConfig
-from contact_mpc.sim.closed_loop import ClosedLoop, holding_effort, run_closed_loop
+from contact_mpc.sim.closed_loop import ClosedLoop, run_closed_loop
+from contact_mpc.sim.holding_effort import holding_effort
 from contact_mpc.sim.loop_config import LoopConfig, load_loop_config
 from contact_mpc.sim.perturbation import PlantPerturbation
 from contact_mpc.sim.plant import T0_NS
@@ -137,15 +138,14 @@ def test_both_engines_and_interfaces_run(task, plan, config, engine):
 
 
 def test_holding_effort_is_stiffness_times_squeeze_plus_weight(task):
-    bridge = BridgeConfig(gravity_compensation="robot")
     squeezed = replace(task, start_u=task.start_u + [0.0, 0.1, 0.0, -0.1])
-    effort = holding_effort(task.system, squeezed, bridge)
+    effort = holding_effort(task.system, squeezed, "robot")
     assert effort == pytest.approx([0.0, 2.5, 0.0, -2.5])
     allegro = load_system("allegro_ball")
     q = allegro.q_default
     held = replace(task, system=allegro, start_q=q, start_u=q[allegro.n_q_u :])
-    assert np.abs(holding_effort(allegro, held, bridge)).max() == 0.0
-    weight = holding_effort(allegro, held, BridgeConfig(gravity_compensation="bridge"))
+    assert np.abs(holding_effort(allegro, held, "robot")).max() == 0.0
+    weight = holding_effort(allegro, held, "bridge")
     assert np.abs(weight).max() > 1e-3
 
 
