@@ -16,9 +16,11 @@ DRAKE = ["drake>=1.51,<2"]
 MUJOCO = ["mujoco>=4,<5"]
 BAGS = ["rosbags>=0.11.9,<0.12"]
 REPORT = ["plotly>=7,<8"]
+CONTACT_IMPLICIT = ["casadi>=3.8,<3.9"]
 EXAMPLES = ["matplotlib>=3.9,<4"]
 DEV = [
     *EXAMPLES,
+    *CONTACT_IMPLICIT,
     "colcon-common-extensions>=0.3",
     "hypothesis>=6.170",
     "mcap>=1.6,<2",
@@ -81,6 +83,7 @@ setup(
         "mujoco": MUJOCO,
         "bags": BAGS,
         "report": REPORT,
+        "contact-implicit": CONTACT_IMPLICIT,
         "examples": [*EXAMPLES, *DRAKE],
         "demo": [*ROS, *DRAKE, *BAGS, *REPORT],
         "demo-sourced-ros": [*DRAKE, *BAGS, *REPORT],

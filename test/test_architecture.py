@@ -26,6 +26,7 @@ EXTRAS = {
     "mujoco": {"sim", "cli"},
     "rosbags": {"replay", "nodes", "cli"},
     "plotly": {"replay"},
+    "casadi": {"planning", "cli"},
     "matplotlib": {"examples"},
     "typer": {"cli"},
     "rich": {"cli"},

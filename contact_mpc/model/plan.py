@@ -31,11 +31,16 @@ class Plan:
     u : (N + 1, n_a) array
         Commands, rad (m), linear in between; u[k] is reached at times_s[k].
     tau_ff : (N + 1, n_a) array
-        Feed-forward torque, N m.
+        Feed-forward torque, N m; linear in between, or with `tau_ff_held` the value at times_s[k] until times_s[k + 1].
     contact_impulses : (N + 1, n_c, 3) array
         Impulse on the object per contact pair of the step that ends at times_s[k], world frame, N s.
     provenance : dict
         System, its digest, planner, parameters, seed, package version.
+    du : (N + 1, n_a) array, optional
+        Reference of the joint velocities, rad/s, linear in between; without it the slope of u.
+    tau_ff_held : bool
+        Whether tau_ff is held (zero order) instead of interpolated: the torques of a contact-implicit plan are, and its
+        u is q_k - (dt / 2) v_k, the middle of what semi-implicit Euler steps over (`planning/contact_implicit`).
     """
 
     times_s: FloatArray
@@ -44,6 +49,8 @@ class Plan:
     tau_ff: FloatArray
     contact_impulses: FloatArray
     provenance: dict[str, Any] = field(default_factory=dict)
+    du: FloatArray | None = None
+    tau_ff_held: bool = False
 
     def __post_init__(self) -> None:
         if self.times_s.ndim != 1 or not self.times_s.size or not np.all(np.diff(self.times_s, prepend=-np.inf) > 0.0):
@@ -53,6 +60,8 @@ class Plan:
             array = getattr(self, name)
             if array.shape[:1] != (count,) or not np.all(np.isfinite(array)):
                 raise InputError(f"plan: {name} has shape {array.shape}; expected {count} finite rows, one per time")
+        if self.du is not None and (self.du.shape != self.u.shape or not np.all(np.isfinite(self.du))):
+            raise InputError(f"plan: du has shape {self.du.shape}; expected finite {self.u.shape}, as u")
 
     def sample_u(self, t_s: float) -> FloatArray:
         """Return the command at t_s, held constant outside the plan."""
@@ -74,8 +83,8 @@ def interpolate_q(system: System, times_s: FloatArray, q: FloatArray, t_s: float
 
 def save_plan(path: Path, plan: Plan) -> None:
     """Write a plan to a .npz file; raises PlanError where the file cannot be written."""
-    arrays = {name: getattr(plan, name) for name in ARRAYS}
-    header = json.dumps({"format": FORMAT, **plan.provenance})
+    arrays = {name: getattr(plan, name) for name in ARRAYS} | ({} if plan.du is None else {"du": plan.du})
+    header = json.dumps({"format": FORMAT, "tau_ff_held": plan.tau_ff_held, **plan.provenance})
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
@@ -103,17 +112,19 @@ def load_plan(path: Path | str, system: System | None = None) -> Plan:
     try:
         with np.load(path, allow_pickle=False) as data:
             header = json.loads(str(data["header"]))
-            arrays = {name: data[name].astype(np.float64) for name in ARRAYS}
+            names = (*ARRAYS, "du") if "du" in data else ARRAYS
+            arrays = {name: data[name].astype(np.float64) for name in names}
     except FileNotFoundError as error:
         raise PlanError(f"{path}: no such plan file; write one with `contact-mpc plan TASK --out {path}`") from error
     except (OSError, EOFError, KeyError, RuntimeError, TypeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
         raise PlanError(f"{path}: not a plan file of contact_mpc ({error})") from error
     if not isinstance(header, dict) or header.pop("format", None) != FORMAT:
         raise PlanError(f"{path}: not a plan of format '{FORMAT}'; plan again with this version")
+    held = bool(header.pop("tau_ff_held", False))
     if system is not None:
         _check_system(path, header, system, arrays)
     try:
-        return Plan(**arrays, provenance=header)
+        return Plan(**arrays, provenance=header, tau_ff_held=held)
     except InputError as error:
         raise PlanError(f"{path}: {error}") from error
 

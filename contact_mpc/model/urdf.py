@@ -57,7 +57,10 @@ class Link:
 
 @dataclass(frozen=True)
 class Joint:
-    """A joint: its frame in the parent link, its axis in its own frame, its limits (rad or m, per s, N m or N)."""
+    """A joint: its frame in the parent link, its axis in its own frame, its limits (rad or m, per s, N m or N).
+
+    damping is viscous, N m s/rad (N s/m): the <dynamics> tag, which physics engines read too.
+    """
 
     name: str
     kind: str
@@ -69,6 +72,7 @@ class Joint:
     upper: float
     velocity: float
     effort: float
+    damping: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -216,4 +220,4 @@ def _read_joint(element: ET.Element, path: Path) -> Joint:
         lower, upper = -np.inf, np.inf
     velocity, effort = (_limit(limit, key, np.nan, path) for key in ("velocity", "effort"))
     return Joint(name, kind, parent.get("link", ""), child.get("link", ""), _read_pose(element.find("origin"), path),
-                 axis / norm, lower, upper, velocity, effort)
+                 axis / norm, lower, upper, velocity, effort, _number(element.find("dynamics"), "damping", "0", path))

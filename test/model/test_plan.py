@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,15 @@ def test_file_gives_the_plan_back_bit_for_bit(plan: Plan, planar: System, tmp_pa
     for name in ARRAYS:
         np.testing.assert_array_equal(getattr(loaded, name), getattr(plan, name))
     assert loaded.provenance == plan.provenance
+
+
+def test_held_torques_and_velocity_reference_come_back_from_the_file(plan: Plan, tmp_path: Path) -> None:
+    save_plan(tmp_path / "plan.npz", replace(plan, du=2.0 * plan.u, tau_ff_held=True))
+    loaded = load_plan(tmp_path / "plan.npz")
+    assert loaded.tau_ff_held and loaded.du is not None
+    np.testing.assert_array_equal(loaded.du, 2.0 * plan.u)
+    with pytest.raises(InputError, match="du has shape"):
+        replace(plan, du=plan.u[:, :1])
 
 
 def test_command_is_linear_between_instants_and_constant_outside(plan: Plan) -> None:
