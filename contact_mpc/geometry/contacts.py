@@ -23,22 +23,24 @@ from numba import njit
 from numpy.typing import NDArray
 
 from contact_mpc.errors import ModelError
+from contact_mpc.geometry.segment_box import segment_box_motion, segment_to_box
 from contact_mpc.geometry.sphere_distance import core_distance
 from contact_mpc.geometry.turning import nearest_on_segments, rim_direction, rim_motion, segment_motion
 from contact_mpc.geometry.vectors import Vector, axpy, dof_velocity, dot, minus, rotate, row, scaled
-from contact_mpc.model.kinematic_tree import CAPSULE, HALF_SPACE, HULL, RIM, SPHERE, Tree
+from contact_mpc.model.kinematic_tree import BOX, CAPSULE, HALF_SPACE, HULL, RIM, SPHERE, Tree
 from contact_mpc.model.kinematics import dof_axes_into, forward_kinematics_into
 from contact_mpc.model.system import System
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-POINT, SEGMENTS, LOWEST, EXTERNAL = 0, 1, 2, 3  # kinds of contacts
+POINT, SEGMENTS, LOWEST, EXTERNAL, CROSSING = 0, 1, 2, 3, 4  # kinds of contacts
 
 
 class Pairs(NamedTuple):
     """Contacts as flat arrays; geometry a is a sphere where kind is POINT.
 
-    kind : (n_c,) POINT, SEGMENTS (two capsules), LOWEST (a rim over a half-space) or EXTERNAL (no closed form)
+    kind : (n_c,) POINT, SEGMENTS (two capsules), CROSSING (a capsule and a box), LOWEST (a rim over
+        a half-space) or EXTERNAL (no closed form)
     radius : (n_c,) of the sphere or capsule a, m, 0 for others
     sign : (n_c,) +1 where the object owns the sphere a, -1 where it owns b
     dofs (n_c, m), dof_sign (n_c, m), dof_count (n_c,) : columns of J_c, + for A and - for B
@@ -102,7 +104,7 @@ def build_pairs(system: System) -> Pairs:
     geom_a = np.array([item.geometry_a for item in contacts], dtype=np.int64)
     geom_b = np.array([item.geometry_b for item in contacts], dtype=np.int64)
     kind = np.array([_kind(tree.geom_shape[a], tree.geom_shape[b]) for a, b in zip(geom_a, geom_b, strict=True)])
-    radius = np.where((kind == POINT) | (kind == SEGMENTS), tree.geom_size[geom_a, 0], 0.0)
+    radius = np.where((kind == POINT) | (kind == SEGMENTS) | (kind == CROSSING), tree.geom_size[geom_a, 0], 0.0)
     return Pairs(
         geom_a, geom_b, np.array([item.mu for item in contacts]), np.array([item.sign for item in contacts]),
         dofs, dof_sign, np.array([len(column) for column in columns]), kind, radius,
@@ -114,6 +116,8 @@ def _kind(shape_a: int, shape_b: int) -> int:
         return POINT
     if shape_a == CAPSULE and shape_b == CAPSULE:
         return SEGMENTS
+    if shape_a == CAPSULE and shape_b == BOX:
+        return CROSSING
     return LOWEST if shape_a == RIM and shape_b == HALF_SPACE else EXTERNAL
 
 
@@ -142,8 +146,8 @@ def make_contacts(pairs: Pairs, has_external: bool = False) -> Contacts:
     """
     if np.any(pairs.kind == EXTERNAL) and not has_external:
         raise ModelError(
-            "a contact pair has no closed form (a mesh, or a capsule, box or cylinder against another such shape): "
-            "give one side a sphere, or use capsule and capsule, or box and box; ContactDynamics.step takes all pairs"
+            "a contact pair has no closed form (a mesh or a cylinder against what is no sphere): give one side a "
+            "sphere, or make both of capsules and boxes; ContactDynamics.step takes all pairs"
         )
     n_c, m = pairs.dofs.shape
     return Contacts(
@@ -223,6 +227,22 @@ def _segment_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c
 
 
 @njit(cache=True)
+def _crossing_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: int) -> None:
+    """Fill contact c of a capsule and a box, in the world frame."""
+    a, b = pairs.geom_a[c], pairs.geom_b[c]
+    u, axes = _geometry_axes(tree, kin, a)[2], _geometry_axes(tree, kin, b)
+    p_A, half = _geometry_position(tree, kin, a), row(tree.geom_size, b)
+    arm = minus(p_A, _geometry_position(tree, kin, b))
+    local = (dot(axes[0], arm), dot(axes[1], arm), dot(axes[2], arm))
+    u_B = (dot(axes[0], u), dot(axes[1], u), dot(axes[2], u))
+    t, s, n_B, free, slides = segment_to_box(local, u_B, tree.geom_size[a, 1], half)
+    n, centre = _combine(axes, n_B), axpy(t, u, p_A)
+    segment_box_motion(c, s, n, u, axes, free, slides, con.N, con.M, con.T, con.P)
+    phi = s - tree.geom_size[a, 0]
+    _write_contact(con, c, phi, n, axpy(-(pairs.radius[c] + 0.5 * phi), n, centre), centre)
+
+
+@njit(cache=True)
 def _rim_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: int) -> None:
     """Fill contact c of the lowest point of a rim over a half-space, in the world frame."""
     a, b = pairs.geom_a[c], pairs.geom_b[c]
@@ -249,6 +269,8 @@ def update_contacts(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts) ->
             _sphere_contact(tree, pairs, kin, con, c)
         elif pairs.kind[c] == SEGMENTS:
             _segment_contact(tree, pairs, kin, con, c)
+        elif pairs.kind[c] == CROSSING:
+            _crossing_contact(tree, pairs, kin, con, c)
         elif pairs.kind[c] == LOWEST:
             _rim_contact(tree, pairs, kin, con, c)
         p = row(con.p, c)

@@ -45,23 +45,30 @@ def _segment(c: Vector, half_length: float) -> tuple[float, Vector, Symmetric]:
 
 
 @njit(cache=True)
-def _beyond(x: float, half: float) -> float:
+def beyond(x: float, half: float) -> float:
     """How far x lies outside [-half, half], signed."""
     return x - min(max(x, -half), half)
 
 
 @njit(cache=True)
+def face_normal(c: Vector, half: Vector) -> tuple[float, Vector]:
+    """Return the signed distance, m, and the normal in the box's frame of the nearest face of a box around c."""
+    depth = (abs(c[0]) - half[0], abs(c[1]) - half[1], abs(c[2]) - half[2])
+    if depth[0] >= depth[1] and depth[0] >= depth[2]:
+        return depth[0], (1.0 if c[0] >= 0.0 else -1.0, 0.0, 0.0)
+    if depth[1] >= depth[2]:
+        return depth[1], (0.0, 1.0 if c[1] >= 0.0 else -1.0, 0.0)
+    return depth[2], (0.0, 0.0, 1.0 if c[2] >= 0.0 else -1.0)
+
+
+@njit(cache=True)
 def _box(c: Vector, half: Vector) -> tuple[float, Vector, Symmetric]:
-    r = (_beyond(c[0], half[0]), _beyond(c[1], half[1]), _beyond(c[2], half[2]))
+    r = (beyond(c[0], half[0]), beyond(c[1], half[1]), beyond(c[2], half[2]))
     rank = (1.0 if r[0] != 0.0 else 0.0, 1.0 if r[1] != 0.0 else 0.0, 1.0 if r[2] != 0.0 else 0.0)
     if rank[0] + rank[1] + rank[2] > 0.0:
         return _radial(r, rank)
-    depth = (abs(c[0]) - half[0], abs(c[1]) - half[1], abs(c[2]) - half[2])
-    if depth[0] >= depth[1] and depth[0] >= depth[2]:
-        return depth[0], (1.0 if c[0] >= 0.0 else -1.0, 0.0, 0.0), FLAT
-    if depth[1] >= depth[2]:
-        return depth[1], (0.0, 1.0 if c[1] >= 0.0 else -1.0, 0.0), FLAT
-    return depth[2], (0.0, 0.0, 1.0 if c[2] >= 0.0 else -1.0), FLAT
+    s, n = face_normal(c, half)
+    return s, n, FLAT
 
 
 @njit(cache=True)

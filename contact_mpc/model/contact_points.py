@@ -4,13 +4,14 @@
     box        - half-space               the 8 corners of the box, radius 0
     box        - box                      the corners of each against the other; crossing edges are not seen
     capsule    - half-space               its two end spheres
+    capsule    - box                      its two end spheres, and the nearest point of its segment
     hull       - half-space               its vertices, radius 0
     cylinder   - half-space               8 points on each rim, radius 0, and the lowest point of each rim
     capsule    - capsule                  the nearest points of the two segments
 
 Points that stay where they are on the body make resting and tipping exact: a box on the ground has four contacts, not
-one that jumps. Every other pair (a capsule against a box, a convex hull against anything but a half-space) is left to
-`contact_mpc.geometry.convex`.
+one that jumps. Every other pair (a cylinder or a convex hull against anything but a sphere or a half-space) is left
+to `contact_mpc.geometry.convex`.
 """
 
 from dataclasses import dataclass
@@ -67,6 +68,9 @@ class PointBuilder:
             rows = [(b, a, -1.0)]
         elif (first, second) == ("box", "box"):
             rows = [(p, b, 1.0) for p in self.points(a)] + [(p, a, -1.0) for p in self.points(b)]
+        elif {first, second} == {"box", "capsule"}:
+            (one, other), sign = ((a, b), 1.0) if first == "capsule" else ((b, a), -1.0)
+            rows = [(p, other, sign) for p in [*self.points(one), one]]
         elif first != "sphere" and second == "half_space":
             rows = [(p, b, 1.0) for p in self.points(a)]
         else:

@@ -11,7 +11,7 @@ from contact_mpc import ContactDynamics
 from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.log_barrier import make_newton, measure_gaps
 from contact_mpc.errors import ConfigError, ModelError
-from contact_mpc.geometry.contacts import EXTERNAL, LOWEST, POINT, SEGMENTS
+from contact_mpc.geometry.contacts import CROSSING, EXTERNAL, LOWEST, POINT, SEGMENTS
 from contact_mpc.geometry.convex import geometry_pose
 from contact_mpc.model.system import System, load_system
 
@@ -109,13 +109,13 @@ def test_lowest_point_over_a_half_space_is_that_of_coal(shape: str, make_system:
 
 @pytest.mark.parametrize(("thing", "tip"), [
     ("capsule", "capsule"), ("hull", "sphere"), ("hull", "box"), ("hull", "hull"), ("capsule", "box"),
-    ("cylinder", "capsule"), ("cylinder", "cylinder"), ("box", "cylinder"),
+    ("box", "capsule"), ("cylinder", "capsule"), ("cylinder", "cylinder"), ("box", "cylinder"),
 ])
 def test_gap_of_two_shapes_is_that_of_coal(thing: str, tip: str, make_system: Callable) -> None:
     system = make_system(thing, tip)
     dynamics = ContactDynamics(system)
     for q in random_q(system, 10):
-        assert dynamics.step(q, q[-2:]).gaps[0] == pytest.approx(coal_gap(system, q, 1, 0), abs=GAP_TOLERANCE_M)
+        assert dynamics.step(q, q[-2:]).gaps.min() == pytest.approx(coal_gap(system, q, 1, 0), abs=GAP_TOLERANCE_M)
 
 
 def test_boxes_are_as_far_apart_as_their_nearest_corner_where_a_corner_is_nearest(make_system: Callable) -> None:
@@ -157,6 +157,7 @@ def difference_of_steps(dynamics: ContactDynamics, q: np.ndarray, u: np.ndarray,
 @pytest.mark.parametrize(("thing", "tip", "fixed", "tolerance"), [
     ("capsule", "capsule", "", 1e-6), ("cylinder", "sphere", GROUND, 1e-6), ("box", "box", GROUND, 1e-6),
     ("hull", "sphere", "", 1e-6), ("hull", "box", GROUND, 1e-3), ("capsule", "box", GROUND, 1e-6),
+    ("box", "capsule", "", 1e-6),
     ("capsule", "cylinder", "", 2e-2),  # coal's own differences at sharp edges, and on curved sides
 ])
 def test_step_is_differentiated_with_all_terms_of_its_contacts(
@@ -180,7 +181,9 @@ def test_step_is_differentiated_with_all_terms_of_its_contacts(
     assert checked >= 3
 
 
-@pytest.mark.parametrize(("thing", "tip"), [("capsule", "capsule"), ("hull", "sphere"), ("hull", "box")])
+@pytest.mark.parametrize(("thing", "tip"), [
+    ("capsule", "capsule"), ("hull", "sphere"), ("hull", "box"), ("box", "capsule"),
+])
 def test_exact_step_is_differentiated_with_all_terms_of_its_contacts(
     thing: str, tip: str, make_system: Callable
 ) -> None:
@@ -233,7 +236,8 @@ def test_crossing_capsules_turn_their_normal_with_their_axes(make_system: Callab
 def test_kinds_of_contacts_follow_from_the_shapes(make_system: Callable) -> None:
     kinds = {
         ("capsule", "capsule"): {SEGMENTS, POINT}, ("cylinder", "sphere"): {POINT, LOWEST},
-        ("box", "box"): {POINT}, ("hull", "box"): {EXTERNAL, POINT}, ("capsule", "cylinder"): {EXTERNAL, POINT},
+        ("capsule", "box"): {CROSSING, POINT}, ("box", "box"): {POINT},
+        ("hull", "box"): {EXTERNAL, POINT}, ("capsule", "cylinder"): {EXTERNAL, POINT},
     }
     for shapes, expected in kinds.items():
         assert set(build_model(make_system(*shapes, GROUND)).pairs.kind) == expected, shapes

@@ -54,7 +54,7 @@ def pinocchio_state(system: System, owner: str, urdf: str, q: np.ndarray) -> tup
 
 
 PARTS = [
-    ("allegro_ball", "allegro", "allegro_right"), ("allegro_ball", "ball", "ball"),
+    ("allegro_ball", "allegro", "allegro_right"), ("allegro_ball", "ball", "ball"), ("allegro_cube", "cube", "cube"),
     ("planar_hand_ball", "planar_hand", "planar_hand"), ("planar_hand_ball", "disc", "disc"),
 ]
 
