@@ -68,6 +68,7 @@ setup(
     zip_safe=False,
     install_requires=[
         "clarabel>=0.11,<0.12",
+        "joblib>=1.4,<2",
         "numba>=0.61,<0.69",
         "numpy>=2.0,<2.5",
         "pin>=4.1,<5",

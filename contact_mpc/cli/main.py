@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from contact_mpc import __version__
-from contact_mpc.cli import bench
+from contact_mpc.cli import bench, study
 from contact_mpc.cli.lazy import Command, build_group, first_word
 from contact_mpc.cli.output import EXIT_INTERRUPTED, reserved_stdout
 
@@ -23,13 +23,19 @@ COMMANDS = {
     "doctor": Command("contact_mpc.cli.doctor", "Check what is installed, what is missing and what to do about it."),
 }
 
+GROUPS = (
+    ("bench", bench, "Measure speed and timing on this machine."),
+    ("study", study, "Answer questions about the method by many runs."),
+)
+
 
 def build_app(arguments: list[str]) -> typer.Typer:
     """Return the whole application with the one command imported that `arguments` name."""
     wanted = first_word(arguments)
     app = build_group(COMMANDS, wanted, help="Closed-loop control of contact-rich motion on ROS 2.")
-    after = arguments[arguments.index("bench") + 1 :] if wanted == "bench" else []
-    app.add_typer(bench.build_app(after), name="bench", short_help="Measure speed and timing on this machine.")
+    for name, group, text in GROUPS:
+        after = arguments[arguments.index(name) + 1 :] if wanted == name else []
+        app.add_typer(group.build_app(after), name=name, short_help=text)
     app.callback()(_options)
     return app
 

@@ -27,6 +27,7 @@ GRASP_INSTANTS = 16
 
 def plan(
     task: Annotated[str, typer.Argument(help="Name of a task in config/tasks or path of a task YAML.")],
+    axis: Annotated[str, typer.Option(help="Turn about +x, -x, +y, -y, +z or -z instead of the task's axis.")] = "",
     out: Annotated[Path | None, typer.Option(help="Plan file to write; TASK.plan.npz by default.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Planner parameter KEY=VALUE, e.g. kappa_per_j=1e4; repeatable.")
@@ -39,7 +40,7 @@ def plan(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the table.")] = False,
 ) -> None:
     """Optimise the reference trajectory of a task and write a plan file, or search for its start posture."""
-    config = load_task(task)
+    config = load_task(task).about(axis)
     if grasp:
         _search(config, samples, seed, as_json)
         return

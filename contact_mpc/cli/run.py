@@ -30,6 +30,7 @@ PLANTS, CLOCKS, INTERFACES = ("drake", "mujoco"), ("lockstep", "realtime"), ("ef
 
 def run(
     task: Annotated[str, typer.Argument(help="Name of a task in config/tasks, or the path of a task file.")],
+    axis: Annotated[str, typer.Option(help="Turn about +x, -x, +y, -y, +z or -z instead of the task's axis.")] = "",
     plant: Annotated[str, typer.Option(help="Physics engine: drake or mujoco.")] = "drake",
     clock: Annotated[str, typer.Option(help="lockstep (deterministic) or realtime (wall clock).")] = "lockstep",
     interface: Annotated[
@@ -59,7 +60,7 @@ def run(
     _require_packages(plant)
     from contact_mpc.nodes.run_parameters import RunOptions, default_parameter_file
 
-    config = _load(task, duration_s, hold_s)
+    config = _load(task, duration_s, hold_s).about(axis)
     if plan is not None:
         load_plan(plan, config.system)
     options = RunOptions(plant, clock, seed, params or default_parameter_file(config), interface, tuple(settings or ()))
@@ -69,6 +70,7 @@ def run(
     metrics, page = judge(folder, config, report)
     result = {
         "task": config.name,
+        "axis": config.axis or None,
         "plant": plant,
         "clock": clock,
         "seed": seed,

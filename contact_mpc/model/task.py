@@ -1,8 +1,8 @@
 """Tasks: a system, where it starts, how the object shall move, and when that counts as done (config/tasks/*.yaml)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,11 @@ from contact_mpc.model.system_config import Vector3, read_yaml, validate
 
 FloatArray = NDArray[np.float64]
 NS_PER_S = 1_000_000_000
+AxisName = Literal["+x", "-x", "+y", "-y", "+z", "-z"]
+AXES_W: dict[str, tuple[float, float, float]] = {
+    "+x": (1.0, 0.0, 0.0), "-x": (-1.0, 0.0, 0.0), "+y": (0.0, 1.0, 0.0), "-y": (0.0, -1.0, 0.0),
+    "+z": (0.0, 0.0, 1.0), "-z": (0.0, 0.0, -1.0),
+}  # fmt: skip
 
 
 class _Frozen(BaseModel):
@@ -37,6 +42,9 @@ class GoalConfig(_Frozen):
     rotation_axis: Vector3 = (0.0, 0.0, 1.0)
     rotation_deg: float = Field(ge=-180.0, le=180.0)
     translation_m: Vector3 = (0.0, 0.0, 0.0)
+    rotation_axes: tuple[AxisName, ...] = Field(
+        default=(), description="axes that an evaluation of the task turns about; none: only rotation_axis"
+    )
 
 
 class TaskFile(_Frozen):
@@ -65,7 +73,10 @@ class Goal:
 
 @dataclass(frozen=True)
 class TaskConfig:
-    """A task bound to its system: start_q (n_q,), start_u (n_a,), goal, times in s, tolerances at the end."""
+    """A task bound to its system: start_q (n_q,), start_u (n_a,), goal, times in s, tolerances at the end.
+
+    `axes` are those that an evaluation turns about, `axis` the one chosen of them; "" is the task's rotation_axis.
+    """
 
     name: str
     path: Path
@@ -79,6 +90,22 @@ class TaskConfig:
     tolerance_deg: float
     tolerance_mm: float
     planner: dict[str, Any] = field(default_factory=dict)
+    axes: tuple[str, ...] = ()
+    axis: str = ""
+
+    def about(self, axis: str) -> "TaskConfig":
+        """Return the task with its rotation about another axis of the world, of `AXES_W`; "" is the task's own.
+
+        Raises
+        ------
+        ConfigError
+            An unknown axis.
+        """
+        if not axis:
+            return self
+        if axis not in AXES_W:
+            raise ConfigError(f"axis '{axis}' is unknown; allowed: {', '.join(AXES_W)}")
+        return replace(self, goal=replace(self.goal, axis_W=np.array(AXES_W[axis])), axis=axis)
 
     def goal_pose(self, fraction: float = 1.0) -> tuple[FloatArray, FloatArray]:
         """Return (R_WB, p_WB) of the object after a fraction of the motion."""
@@ -111,7 +138,7 @@ def load_task(name: str | Path) -> TaskConfig:
     goal = Goal(axis / np.linalg.norm(axis), file.goal.rotation_deg, np.array(file.goal.translation_m))
     return TaskConfig(
         file.name, path, file.description, system, q, start_u, goal, file.duration_s, file.hold_s,
-        file.tolerance_deg, file.tolerance_mm, file.planner,
+        file.tolerance_deg, file.tolerance_mm, file.planner, file.goal.rotation_axes,
     )
 
 

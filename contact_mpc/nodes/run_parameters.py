@@ -137,6 +137,7 @@ def _metadata(task: TaskConfig, options: RunOptions, parameters: dict[str, dict[
             "task_file": str(task.path),
             "duration_s": task.duration_s,
             "hold_s": task.hold_s,
+            "axis": task.axis,
             "system": task.system.name,
             "system_file": str(task.system.path),
             "seed": options.seed,

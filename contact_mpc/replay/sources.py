@@ -40,13 +40,13 @@ def find_system(record: RunRecord, given: str | Path | None = None) -> System:
 
 
 def find_task(record: RunRecord, given: str | Path | None = None) -> TaskConfig:
-    """Return the task that a bag was recorded with, with the times of the run; see `find_system`."""
+    """Return the task that a bag was recorded with, with times and axis of the run; see `find_system`."""
     if given is not None:
         return load_task(given)
     names = [record.metadata.get("task"), record.metadata.get("task_name")]
     task = _first(load_task, [name for name in names if name], record, "task")
     times = {key: float(record.metadata[key]) for key in ("duration_s", "hold_s") if key in record.metadata}
-    return replace(task, **times)
+    return replace(task, **times).about(record.metadata.get("axis", ""))
 
 
 def describe_difference(record: RunRecord, system: System) -> str:

@@ -67,6 +67,7 @@ class ClosedLoop:
         self._sensors = SensorModel(system, config.sensors, seed)
         self._estimator = StateEstimator(system, config.estimator)
         self._tracker = Tracker(system, config.tracker)
+        self._tracker.warm_up()
         self._tracker.set_reference(Reference(start_ns, reference_over_wire(system, plan)))
         self._bridge = BridgeCore(system, config.bridge, lockstep=True)
         self._bridge.activate()
@@ -137,6 +138,7 @@ class ClosedLoop:
         state = state_over_wire(self._system, estimate, self._q_guess)
         self._q_guess = state.q
         if state.status in STALE:
+            self._tracker.reset()
             plan = CommandPlan.hold(state.t_ns, self._system.n_a)
             self.log.add_plan(plan, state.status)
             return plan

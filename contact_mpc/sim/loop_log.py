@@ -50,6 +50,8 @@ class ClosedLoopResult:
         At the end of the hold, or where the run was ended.
     dropped : bool
         The object was further than 5 cm from its reference.
+    is_complete : bool
+        The run lasted to the end of the hold.
     reasons : tuple of str
         Why the goal was not met; empty if it was.
     """
@@ -73,6 +75,7 @@ class ClosedLoopResult:
     angle_error_deg: float
     position_error_mm: float
     dropped: bool
+    is_complete: bool
     reasons: tuple[str, ...]
 
     @property
@@ -159,6 +162,7 @@ class LoopLog:
             angle_error_deg=float(angle[-1]),
             position_error_mm=float(distance[-1]),
             dropped=self.dropped,
+            is_complete=states[-1].t_ns >= self.end_ns,
             reasons=self._reasons(states[-1].t_ns, float(angle[-1]), float(distance[-1])),
         )
 

@@ -1,9 +1,13 @@
-"""Success rates with their uncertainty.
+"""Success rates with their uncertainty, and the spread of measured values.
 
 Source: E. B. Wilson, "Probable inference, the law of succession, and statistical inference", 1927.
 """
 
 import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 Z_95 = 1.959963984540054  # two-sided 95 % quantile of the normal distribution
 
@@ -26,4 +30,14 @@ def wilson_interval(successes: int, trials: int, z: float = Z_95) -> tuple[float
         return 0.0, 1.0
     p, z2 = successes / trials, z * z / trials
     centre, half = p + 0.5 * z2, z * math.sqrt((p * (1.0 - p) + 0.25 * z2) / trials)
-    return max(0.0, (centre - half) / (1.0 + z2)), min(1.0, (centre + half) / (1.0 + z2))
+    low = 0.0 if successes == 0 else (centre - half) / (1.0 + z2)  # exact where rounding would miss by an ulp
+    return low, 1.0 if successes == trials else (centre + half) / (1.0 + z2)
+
+
+def statistics_of(values: Sequence[float]) -> dict[str, float] | None:
+    """Return {median, p90, p99, max} of the finite values; None if there are none."""
+    finite: NDArray[np.float64] = np.array([value for value in values if np.isfinite(value)])
+    if not finite.size:
+        return None
+    median, p90, p99 = np.percentile(finite, [50.0, 90.0, 99.0])
+    return {"median": float(median), "p90": float(p90), "p99": float(p99), "max": float(finite.max())}

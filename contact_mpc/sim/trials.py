@@ -38,10 +38,15 @@ class Trial:
     sensors: SensorConfig
 
 
-def trial_seeds(seed: int, count: int) -> list[int]:
-    """Return the seeds of the trials of an evaluation; a longer evaluation begins with the same trials."""
+def trial_seeds(seed: int, count: int, cases: int = 1) -> list[int]:
+    """Return the seeds of the trials of an evaluation; a longer evaluation begins with the same trials.
+
+    The k-th seed is random but for its remainder, k mod cases: so a seed alone says which case it runs, and all cases
+    have equally many trials.
+    """
     children = np.random.SeedSequence(seed).spawn(count)
-    return [int(child.generate_state(1)[0]) for child in children]
+    drawn = [int(child.generate_state(1)[0]) for child in children]
+    return [value - value % cases + k % cases for k, value in enumerate(drawn)]
 
 
 def draw_trial(

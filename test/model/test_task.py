@@ -8,7 +8,8 @@ import pytest
 
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.resources import resource
-from contact_mpc.model.task import TaskConfig, load_task
+from contact_mpc.model.rotations import rotation_exp
+from contact_mpc.model.task import AXES_W, TaskConfig, load_task
 
 
 @pytest.fixture
@@ -45,6 +46,26 @@ def test_goal_turns_about_the_object_itself(each_task: TaskConfig) -> None:
     assert np.rad2deg(angle) == pytest.approx(each_task.goal.angle_deg, abs=1e-9)
     np.testing.assert_allclose(R1 @ R0.T @ each_task.goal.axis_W, each_task.goal.axis_W, atol=1e-12)
     np.testing.assert_allclose(p1 - p0, each_task.goal.translation_m, atol=1e-12)
+
+
+@pytest.mark.parametrize("axis", AXES_W)
+def test_task_turned_about_another_axis_is_else_the_same(each_task: TaskConfig, axis: str) -> None:
+    turned = each_task.about(axis)
+    (R0, _), (R1, p1) = turned.goal_pose(0.0), turned.goal_pose(1.0)
+    angle = np.deg2rad(each_task.goal.angle_deg)
+    np.testing.assert_allclose(R1 @ R0.T, rotation_exp(angle * np.array(AXES_W[axis])), atol=1e-12)
+    np.testing.assert_allclose(p1, each_task.goal_pose(1.0)[1], atol=0.0)
+    assert (turned.axis, turned.duration_s, turned.name) == (axis, each_task.duration_s, each_task.name)
+
+
+def test_axes_are_names_of_directions(each_task: TaskConfig, changed: Callable) -> None:
+    assert each_task.about("") is each_task
+    with pytest.raises(ConfigError, match=r"axis 'z' is unknown; allowed: \+x"):
+        each_task.about("z")
+    task = load_task(changed(("rotation_deg: 45.0", "rotation_deg: 45.0\n  rotation_axes: [-x, +z]")))
+    assert task.axes == ("-x", "+z")
+    with pytest.raises(ConfigError, match="rotation_axes"):
+        load_task(changed(("rotation_deg: 45.0", "rotation_deg: 45.0\n  rotation_axes: [x]")))
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from contact_mpc.sim.evaluation import TrialOutcome, statistics_of, summarise
+from contact_mpc.sim.evaluation import TrialOutcome
 from contact_mpc.sim.perturbation import PlantPerturbation
 from contact_mpc.sim.sensors import SensorConfig
-from contact_mpc.sim.statistics import wilson_interval
+from contact_mpc.sim.statistics import statistics_of, wilson_interval
+from contact_mpc.sim.summary import by_axis, by_disturbance, summarise
 from contact_mpc.sim.trials import Disturbance, draw_trial, trial_seeds
 
 RANGES = Disturbance()
@@ -79,18 +80,58 @@ def test_wilson_interval_covers_the_true_rate_about_95_times_in_100(rate):
     assert 0.93 < covered < 0.98
 
 
+@pytest.mark.parametrize("cases", [1, 2, 6])
+def test_cases_take_turns_and_a_seed_alone_names_its_case(cases):
+    seeds = trial_seeds(3, 24, cases)
+    assert [seed % cases for seed in seeds] == [k % cases for k in range(24)]
+    assert len(set(seeds)) == 24
+    assert trial_seeds(3, 12, cases) == seeds[:12]
+
+
+def outcome(seed, met=True, axis="+x", angle_deg=1.0, drops=False, **drawn):
+    drawn = {"friction": 0.7, "mass_scale": 1.0, "size_scale": 1.0, "object_offset_mm": [0.0, 0.0, 3.0], **drawn}
+    reasons = () if met else ("angle",)
+    return TrialOutcome(seed, axis, met, met or angle_deg < 5.0, drops, angle_deg, 0.5, (2.0, 4.0), reasons, drawn)
+
+
 def test_summary_counts_and_names_the_failures():
-    good = TrialOutcome(1, True, False, 1.0, 0.5, 2.0, (), {"friction": 0.7})
-    bad = TrialOutcome(2, False, True, 90.0, 80.0, 4.0, ("dropped", "angle"), {"friction": 0.5})
-    broken = TrialOutcome(3, False, False, np.nan, np.nan, np.nan, ("no command",), {"friction": 0.6})
-    summary = summarise([good, bad, broken])
-    assert (summary["trials"], summary["drops"]) == (3, 1)
-    assert summary["success_rate"] == pytest.approx(1.0 / 3.0)
-    assert summary["failures"] == [
-        {"seed": 2, "reason": "dropped; angle", "friction": 0.5},
-        {"seed": 3, "reason": "no command", "friction": 0.6},
-    ]
-    assert summary["angle_error_deg"] == {"median": 45.5, "p90": 81.1, "p99": pytest.approx(89.11), "max": 90.0}
+    bad = outcome(2, met=False, angle_deg=90.0, drops=True, friction=0.5)
+    broken = replace(outcome(3, met=False), angle_error_deg=np.nan, loosely_met=False, solve_ms=())
+    summary = summarise([outcome(1), bad, broken, outcome(4, met=False, angle_deg=4.0)], RANGES)
+    assert (summary["trials"], summary["drops"]) == (4, 1)
+    assert (summary["success_rate"], summary["loose_success_rate"]) == (0.25, 0.5)
+    assert [failure["seed"] for failure in summary["failures"]] == [2, 3, 4]
+    assert summary["failures"][0] == {"seed": 2, "axis": "+x", "reason": "angle", **bad.drawn}
+    assert summary["angle_error_deg"]["median"] == 4.0 and summary["angle_error_deg"]["max"] == 90.0
+    assert summary["solve_ms"]["median"] == 3.0
+
+
+def test_table_by_axis_parts_the_trials():
+    table = by_axis([outcome(1), outcome(2, axis="-y", met=False), outcome(3)])
+    assert {axis: (group["trials"], group["success_rate"]) for axis, group in table.items()} == {
+        "+x": (2, 1.0), "-y": (1, 0.0),
+    }  # fmt: skip
+
+
+def test_table_by_disturbance_puts_each_trial_into_its_third():
+    items = [outcome(k, friction=value, met=value > 0.6) for k, value in enumerate((0.5, 0.6, 0.75, 0.95, 1.0))]
+    thirds = by_disturbance(items, RANGES, 1.0)["friction"]
+    assert [group["trials"] for group in thirds] == [2, 1, 2]
+    assert [group["success_rate"] for group in thirds] == [0.0, 1.0, 1.0]
+    assert [(group["from"], group["to"]) for group in thirds] == [
+        (0.5, pytest.approx(2 / 3)), (pytest.approx(2 / 3), pytest.approx(5 / 6)), (pytest.approx(5 / 6), 1.0),
+    ]  # fmt: skip
+    every_table = by_disturbance(items, RANGES, 2.0)
+    assert set(every_table) == {
+        "friction", "size_percent", "mass_percent", "offset_x_mm", "offset_y_mm", "offset_z_mm",
+    }  # fmt: skip
+    assert every_table["offset_z_mm"][2]["to"] == 6.0
+    assert all(sum(group["trials"] for group in thirds) == 5 for thirds in every_table.values())
+
+
+def test_quantity_that_is_not_drawn_has_no_table():
+    narrow = RANGES.model_copy(update={"mass_fraction": 0.0})
+    assert "mass_percent" not in by_disturbance([outcome(1)], narrow, 1.0)
 
 
 def test_statistics_of_nothing_are_none_not_zero():

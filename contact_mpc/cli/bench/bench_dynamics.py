@@ -36,7 +36,7 @@ from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.dynamics.batch import step_batch
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.model.task import load_task
-from contact_mpc.sim.evaluation import statistics_of
+from contact_mpc.sim.statistics import statistics_of
 
 FloatArray = NDArray[np.float64]
 KAPPA_PER_J = 1e4

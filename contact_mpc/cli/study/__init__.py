@@ -1,0 +1,12 @@
+"""``contact-mpc study``: questions answered by many runs, each in its own file, imported when it is called."""
+
+import typer
+
+from contact_mpc.cli.lazy import Command, build_group, first_word
+
+STUDIES: dict[str, Command] = {}
+
+
+def build_app(arguments: list[str]) -> typer.Typer:
+    """Return the group of studies with the one imported that `arguments` name."""
+    return build_group(STUDIES, first_word(arguments), prefix="study ", help="Study the method by many runs.")

@@ -1,0 +1,81 @@
+"""What `evaluate` and `study` share: cases of a task, trials with a progress bar, Ctrl-C that keeps what is done."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from contact_mpc.errors import ConfigError
+from contact_mpc.model.plan import load_plan
+from contact_mpc.model.task import TaskConfig
+from contact_mpc.planning.trajectory_optimisation import plan_task
+from contact_mpc.sim.campaign import run_parallel
+from contact_mpc.sim.evaluation import Case, EvaluationSpec, TrialOutcome, run_trial
+
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """Outcomes in the order of the trials, without those that an interrupt prevented."""
+
+    outcomes: list[TrialOutcome]
+    is_interrupted: bool
+
+
+def make_cases(task: TaskConfig, axis: str, plan_file: Path | None = None) -> tuple[Case, ...]:
+    """Return the turns of an evaluation, each with its reference.
+
+    Parameters
+    ----------
+    task : TaskConfig
+        The task.
+    axis : str
+        One of "+x" .. "-z", or "all": every axis of the task file's goal.rotation_axes, its own where there are none.
+    plan_file : Path, optional
+        Reference of a single turn; by default every turn is planned.
+
+    Raises
+    ------
+    ConfigError
+        An unknown axis, or one plan file for several turns.
+    """
+    axes = (task.axes or ("",)) if axis == ALL else (axis,)
+    if plan_file is not None:
+        if len(axes) > 1:
+            raise ConfigError(f"--plan {plan_file} holds one turn, not {len(axes)}; choose its --axis as well")
+        return (Case(task.about(axes[0]), load_plan(plan_file, task.system)),)
+    cases = []
+    with Console(stderr=True).status("planning") as status:
+        for name in axes:
+            turned = task.about(name)
+            status.update(f"planning {task.name} {name}")
+            cases.append(Case(turned, plan_task(turned).plan))
+    return tuple(cases)
+
+
+def run_trials(
+    tasks: Sequence[tuple[EvaluationSpec, int]], jobs: int, title: str, backend: str = "loky",
+    on_outcome: Callable[[int, TrialOutcome], None] | None = None,
+) -> Campaign:
+    """Run trials (spec, seed) with a progress bar; on_outcome(index, outcome) is called for each as it comes."""
+    outcomes: dict[int, TrialOutcome] = {}
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    is_interrupted = False
+    with Progress(*columns, TextColumn("{task.fields[state]}"), console=Console(stderr=True)) as bar:
+        row = bar.add_task(title, total=len(tasks), state="")
+        results = run_parallel(run_trial, tasks, jobs, backend)
+        try:
+            for index, outcome in results:
+                outcomes[index] = outcome
+                if on_outcome is not None:
+                    on_outcome(index, outcome)
+                met = sum(item.goal_met for item in outcomes.values())
+                bar.update(row, advance=1, state=f"{met} of {len(outcomes)} met the goal")
+        except KeyboardInterrupt:
+            is_interrupted = True
+        finally:
+            results.close()
+    return Campaign([outcomes[index] for index in sorted(outcomes)], is_interrupted)
