@@ -11,7 +11,10 @@ from contact_mpc.model.resources import resource
 from contact_mpc.model.system import System
 from contact_mpc.model.urdf import read_urdf
 
-URDFS = ("allegro_right", "ball", "planar_hand", "disc", "box_1m", "pusher_xy")
+URDFS = (
+    "allegro_right", "ball", "planar_hand", "disc", "box_1m", "pusher_xy", "lbr_iiwa7", "lbr_iiwa14",
+    "lbr_iiwa7_planar", "box_xl", "cylinder_planar",
+)
 FINGERS = ("index", "middle", "ring", "thumb")
 # Position limits, rad: Wonik's allegro_hand_linux_v4 description, joints 0..3 of a finger and 12..15 of the thumb.
 FINGER_LIMITS_RAD = ((-0.47, 0.47), (-0.196, 1.61), (-0.174, 1.709), (-0.227, 1.618))
@@ -19,6 +22,12 @@ THUMB_LIMITS_RAD = ((0.263, 1.396), (-0.105, 1.163), (-0.189, 1.644), (-0.162, 1
 # Effort and velocity: Wonik's data sheet, 0.70 N m and 0.11 s per 60 degrees (rounded to 0.01 rad/s in the URDF).
 EFFORT_NM, VELOCITY_RAD_S = 0.70, np.deg2rad(60.0) / 0.11
 PUBLIC_URDF = "robots/allegro_hand_description/urdf/allegro_right_hand.urdf"
+# KUKA's data sheet: range, deg; velocity, deg/s; torque, N m, of A1..A7; mass, kg; height of the flange at q = 0, m.
+IIWA_RANGE_DEG = (170, 120, 170, 120, 170, 120, 175)
+IIWA = {
+    "lbr_iiwa7": ((98, 98, 100, 130, 140, 180, 180), (176, 176, 110, 110, 110, 40, 40), 23.9, 1.266),
+    "lbr_iiwa14": ((85, 85, 100, 75, 130, 135, 135), (320, 320, 176, 176, 110, 40, 40), 29.9, 1.306),
+}
 # A grasp of a ball of 0.06 m, world frame: middle, ring and thumb touch it.
 GRASP_RAD = {
     "index": (0.0242, 0.473, 0.047, 0.1574),
@@ -74,6 +83,54 @@ def test_hand_limits_are_those_of_the_data_sheet(finger: str) -> None:
         joint = joints[f"{finger}_{index}"]
         assert (joint.lower, joint.upper, joint.effort) == (lower, upper, EFFORT_NM)
         assert joint.velocity == pytest.approx(VELOCITY_RAD_S, abs=5e-3)
+
+
+@pytest.mark.parametrize("name", IIWA)
+def test_arm_is_that_of_the_data_sheet(name: str) -> None:
+    velocities, torques, mass, height = IIWA[name]
+    urdf = read_urdf(resource("urdf", name))
+    joints = [joint for joint in urdf.joints if joint.kind != "fixed"]
+    assert [joint.name for joint in joints] == [f"A{k}" for k in range(1, 8)]
+    np.testing.assert_allclose([joint.upper for joint in joints], np.deg2rad(IIWA_RANGE_DEG), atol=1e-6)
+    np.testing.assert_array_equal([joint.lower for joint in joints], [-joint.upper for joint in joints])
+    np.testing.assert_allclose([joint.velocity for joint in joints], np.deg2rad(velocities), atol=1e-6)
+    assert [joint.effort for joint in joints] == list(torques)
+    assert sum(link.mass for link in urdf.links.values()) == pytest.approx(mass, abs=0.01)
+    model = pinocchio.buildModelFromUrdf(str(urdf.path))
+    data = model.createData()
+    pinocchio.framesForwardKinematics(model, data, np.zeros(model.nq))
+    np.testing.assert_allclose(data.oMf[model.getFrameId("flange")].translation, [0.0, 0.0, height], atol=1e-9)
+
+
+def test_planar_arm_is_the_arm_with_four_joints_welded() -> None:
+    full, planar = (pinocchio.buildModelFromUrdf(str(resource("urdf", n))) for n in ("lbr_iiwa7", "lbr_iiwa7_planar"))
+    data_full, data_planar = full.createData(), planar.createData()
+    for seed in range(5):
+        q = np.random.default_rng(seed).uniform(-2.0, 2.0, 3)
+        pinocchio.framesForwardKinematics(planar, data_planar, q)
+        q_full = np.array([q[0], np.pi / 2.0, np.pi / 2.0, q[1], 0.0, q[2], 0.0])
+        pinocchio.framesForwardKinematics(full, data_full, q_full)
+        for link in ("link_4", "link_6", "flange"):
+            X_full, X_planar = data_full.oMf[full.getFrameId(link)], data_planar.oMf[planar.getFrameId(link)]
+            np.testing.assert_allclose(X_planar.homogeneous, X_full.homogeneous, atol=1e-12)
+        assert data_planar.oMf[planar.getFrameId("link_4")].translation[2] == pytest.approx(0.34 + 0.0105)
+
+
+@pytest.mark.parametrize("name", ["lbr_iiwa7", "lbr_iiwa14"])
+def test_spheres_of_the_arm_join_link_to_link_and_leave_the_others_apart(name: str) -> None:
+    """In the upright arm the spheres of neighbours leave no hole for an object to enter; others do not touch."""
+    model = pinocchio.buildModelFromUrdf(str(resource("urdf", name)))
+    shapes = pinocchio.buildGeomFromUrdf(model, str(resource("urdf", name)), pinocchio.GeometryType.COLLISION)
+    data, geometry = model.createData(), shapes.createData()
+    pinocchio.updateGeometryPlacements(model, data, shapes, geometry, np.zeros(model.nq))
+    link = np.array([int(item.name.split("_")[1]) for item in shapes.geometryObjects])
+    centre = np.array([placement.translation for placement in geometry.oMg])
+    radius = np.array([item.geometry.radius for item in shapes.geometryObjects])
+    gap = np.linalg.norm(centre[:, None] - centre[None], axis=2) - radius[:, None] - radius[None]
+    for a in range(8):
+        assert a == 7 or gap[np.ix_(link == a, link == a + 1)].min() < 0.02
+        for b in range(a + 2, 8):
+            assert gap[np.ix_(link == a, link == b)].min() > 0.0, (a, b)
 
 
 def test_pinocchio_reads_all_21_shapes_of_the_hand_in_the_same_joint_order(allegro: System) -> None:
