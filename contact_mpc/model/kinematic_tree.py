@@ -157,7 +157,7 @@ class TreeBuilder:
         return (
             np.array([item.body for item in items]),
             np.array([SHAPE_CODES[item.shape.kind] for item in items]),
-            np.array([_half_sizes(item.shape) for item in items]),
+            np.array([half_sizes(item.shape) for item in items]),
             np.array([item.X_BG.R for item in items]),
             np.array([item.X_BG.p for item in items]),
         )
@@ -176,7 +176,8 @@ def _influences(chains: list[list[int]], dof_body: IntArray, dof_kind: IntArray)
     return turns, turns | shifts
 
 
-def _half_sizes(shape: Shape) -> tuple[float, float, float]:
+def half_sizes(shape: Shape) -> tuple[float, float, float]:
+    """Return the size of a shape as `Tree` has it."""
     if shape.kind in ("half_space", "hull"):
         return (0.0, 0.0, 0.0)
     if shape.kind == "rim":

@@ -1,9 +1,10 @@
 """Drake's MultibodyPlant as plant: discrete at 1 ms, SAP solver, compliant point contact.
 
-Contact of a pair: f_n = k phi (1 + tau dphi/dt) for a penetration phi, k = STIFFNESS_N_PER_M, tau = RELAXATION_TIME_S.
-At 2e4 N/m a fingertip that presses with 2.5 N sinks in by 0.13 mm, and a ball of 0.1 kg rings at 71 Hz, which steps of
-1 ms resolve. Drake's default relaxation time of 0.1 s would make contact act much softer in transients than its
-stiffness says; with 2 ms that ringing has a damping ratio of (tau + 1 ms) omega / 2 = 0.7.
+Contact of a pair: f_n = k phi (1 + tau dphi/dt) for a penetration phi, with k = STIFFNESS_N_PER_M and
+tau = RELAXATION_TIME_S of `contact_mpc.sim.drake_fixed`. At 2e4 N/m a fingertip that presses with 2.5 N sinks in by
+0.13 mm, and a ball of 0.1 kg rings at 71 Hz, which steps of 1 ms resolve. Drake's default relaxation time of 0.1 s
+would make contact act much softer in transients than its stiffness says; with 2 ms that ringing has a damping ratio of
+(tau + 1 ms) omega / 2 = 0.7.
 
 Friction is Coulomb's without rolling or torsional friction. A stuck contact creeps by 2 micrometres a second. Where it
 is wrong: SAP's convex friction turns slip into lift, about mu v (tau + 1 ms), and contact hops once that exceeds the
@@ -14,11 +15,9 @@ to about 0.02 m/s by the same formula. While it hops, friction and normal force 
 import numpy as np
 from numpy.typing import NDArray
 from pydrake.geometry import (
-    AddContactMaterial,
     CollisionFilterDeclaration,
     GeometryId,
     GeometrySet,
-    ProximityProperties,
     RoleAssign,
     SceneGraph,
 )
@@ -26,7 +25,6 @@ from pydrake.math import RigidTransform, RotationMatrix
 from pydrake.multibody.parsing import Parser
 from pydrake.multibody.plant import (
     AddMultibodyPlant,
-    CoulombFriction,
     MultibodyPlantConfig,
     PointPairContactInfo,
 )
@@ -37,13 +35,12 @@ from pydrake.systems.framework import DiagramBuilder
 from contact_mpc.errors import ModelError
 from contact_mpc.model.system import System, check_vector
 from contact_mpc.sim.actuation import Actuation, JointTorques
+from contact_mpc.sim.drake_fixed import add_ground_points, contact_properties, filter_ground_points, register_fixed
 from contact_mpc.sim.perturbation import PlantPerturbation
 from contact_mpc.sim.plant import NO_CONTACTS, STEP_NS, STEP_S, T0_NS, PlantState
-from contact_mpc.sim.plant_model import JointSlot, PlantPart, actuated_slots, build_parts, joint_slots
+from contact_mpc.sim.plant_model import JointSlot, PlantPart, actuated_slots, build_parts, fixed_names, joint_slots
 
 FloatArray = NDArray[np.float64]
-STIFFNESS_N_PER_M = 2.0e4
-RELAXATION_TIME_S = 0.002
 FRICTION_TOLERANCE = 1e-9
 _NO_OBJECT = 1_000_000  # ranks after every object
 
@@ -91,17 +88,18 @@ class DrakePlant:
         system, plant = self._system, self._plant
         friction = solve_friction(system, self._perturbation.pair_friction(system))
         ids: dict[str, list[GeometryId]] = {}
+        points = add_ground_points(plant, system, self._instances, friction, self._perturbation.size_scale)
         for geometry, mu in zip(system.geometries, friction, strict=True):
             seen = ids.setdefault(f"{geometry.owner}/{geometry.link}", [])
+            if geometry.owner in fixed_names(system):
+                seen.append(register_fixed(plant, geometry, contact_properties(mu)))
+                continue
             body = plant.GetBodyByName(geometry.link, self._instances[geometry.owner])
             geometry_id = plant.GetCollisionGeometriesForBody(body)[len(seen)]
             seen.append(geometry_id)
-            properties = ProximityProperties()
-            # Drake combines k = k_A k_B / (k_A + k_B) and tau = tau_A + tau_B.
-            AddContactMaterial(None, 2.0 * STIFFNESS_N_PER_M, CoulombFriction(mu, mu), properties)
-            properties.AddProperty("material", "relaxation_time", 0.5 * RELAXATION_TIME_S)
-            scene_graph.AssignRole(plant.get_source_id(), geometry_id, properties, RoleAssign.kReplace)
+            scene_graph.AssignRole(plant.get_source_id(), geometry_id, contact_properties(mu), RoleAssign.kReplace)
         self._filter_contacts(scene_graph, ids)
+        filter_ground_points(scene_graph, system, [one for group in ids.values() for one in group], points)
 
     def _filter_contacts(self, scene_graph: SceneGraph, ids: dict[str, list[GeometryId]]) -> None:
         objects = set(self._system.object_names)

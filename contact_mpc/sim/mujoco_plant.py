@@ -15,12 +15,13 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from contact_mpc.model.kinematic_tree import Geometry, half_sizes
 from contact_mpc.model.rotations import matrix_to_quaternion, quaternion_to_matrix
 from contact_mpc.model.system import System, check_vector
 from contact_mpc.sim.actuation import Actuation, JointTorques
 from contact_mpc.sim.perturbation import PlantPerturbation
 from contact_mpc.sim.plant import NO_CONTACTS, STEP_NS, STEP_S, T0_NS, PlantState
-from contact_mpc.sim.plant_model import PlantPart, actuated_slots, build_parts, joint_slots
+from contact_mpc.sim.plant_model import PlantPart, actuated_slots, build_parts, fixed_names, joint_slots
 
 FloatArray = NDArray[np.float64]
 SOLREF = (0.006, 1.0)
@@ -162,11 +163,27 @@ def _build_spec(system: System, parts: list[PlantPart]) -> mujoco.MjSpec:
         for index, geometry in enumerate(body.geoms):
             geometry.name = f"{body.name}/{index}"
             geometry.contype = geometry.conaffinity = 0
+    for shape in (item for item in system.geometries if item.owner in fixed_names(system)):
+        _add_fixed(spec, shape)
     for joint in spec.joints:
         joint.solref_limit, joint.solimp_limit = SOLREF, SOLIMP
     for slot, inertia in zip(actuated_slots(system, parts), system.reflected_inertia, strict=True):
         spec.joint(f"{slot.owner}/{slot.joint}").armature = inertia
     return spec
+
+
+def _add_fixed(spec: mujoco.MjSpec, item: Geometry) -> None:
+    """Add a shape at rest in the world, named like those of the parts; it touches nothing yet."""
+    types = {
+        "half_space": mujoco.mjtGeom.mjGEOM_PLANE, "sphere": mujoco.mjtGeom.mjGEOM_SPHERE,
+        "box": mujoco.mjtGeom.mjGEOM_BOX, "capsule": mujoco.mjtGeom.mjGEOM_CAPSULE,
+        "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER,
+    }  # fmt: skip
+    size = (0.0, 0.0, 1.0) if item.shape.kind == "half_space" else half_sizes(item.shape)  # a plane without end
+    spec.worldbody.add_geom(
+        name=f"{item.owner}/{item.link}/0", type=types[item.shape.kind], size=size, pos=item.X_BG.p,
+        quat=matrix_to_quaternion(item.X_BG.R), contype=0, conaffinity=0,
+    )
 
 
 def _add_contact_pairs(spec: mujoco.MjSpec, system: System, mu: FloatArray) -> None:

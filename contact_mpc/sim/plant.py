@@ -103,7 +103,7 @@ def make_plant(
     ConfigError
         The engine's package is not installed.
     ModelError
-        The system has fixed shapes, or shapes other than spheres, boxes, capsules and cylinders.
+        A link has a shape other than sphere, box, capsule and cylinder.
     """
     if engine not in ENGINES:
         raise InputError(f"unknown plant '{engine}'; allowed: {', '.join(ENGINES)}")
@@ -125,9 +125,5 @@ def make_plant(
 
 def _check_shapes(system: System) -> None:
     hulls = [item.link for item in system.geometries if item.shape.kind == "hull"]
-    if system.config.fixed or hulls:
-        names = [item.name for item in system.config.fixed] or hulls
-        raise ModelError(
-            f"{system.path}: the plants know no {'fixed shapes' if system.config.fixed else 'meshes'}; found "
-            f"{', '.join(names)}: put them on a link of a robot's URDF, as primitives"
-        )
+    if hulls:
+        raise ModelError(f"{system.path}: the plants know no meshes; found {', '.join(hulls)}: use primitives")

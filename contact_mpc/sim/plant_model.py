@@ -65,6 +65,11 @@ def joint_slots(system: System, part: PlantPart) -> Iterator[JointSlot]:
             yield JointSlot(part.owner, joint.name, int(tree.i_q[body]), int(tree.i_v[body]))
 
 
+def fixed_names(system: System) -> set[str]:
+    """Return the names of the shapes at rest in the world."""
+    return {item.name for item in system.config.fixed}
+
+
 def actuated_slots(system: System, parts: list[PlantPart]) -> list[JointSlot]:
     """Return the actuated joints in the order of q_a."""
     slots = [slot for part in parts if part.is_robot for slot in joint_slots(system, part)]

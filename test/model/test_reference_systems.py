@@ -75,7 +75,7 @@ def test_every_formulation_steps_from_the_default_configuration(
 
 
 @pytest.mark.parametrize("engine", ["drake", "mujoco"])
-@pytest.mark.parametrize("name", [name for name in PUBLISHED if name != "iiwa_bimanual_box"])
+@pytest.mark.parametrize("name", PUBLISHED)
 def test_plants_hold_the_robots_at_rest(name: str, engine: str, named_system: Callable[[str], System]) -> None:
     system = named_system(name)
     plant = make_plant(engine, system, "position", None, gravity_compensation=True)
