@@ -123,14 +123,16 @@ class System:
     def object_pose(self, q: FloatArray, index: int = 0) -> tuple[FloatArray, FloatArray]:
         """Return (R_WB, p_WB) of the object's frame."""
         R, p = forward_kinematics(self.tree, np.ascontiguousarray(q, dtype=np.float64))
-        body, X_BL = self._object_frame(index)
+        body, X_BL = self._object_frames[index]
         return R[body] @ X_BL.R, R[body] @ X_BL.p + p[body]
 
-    def _object_frame(self, index: int) -> tuple[int, Pose]:
-        """Body and pose in it of the object's frame: the last link of its URDF that moves."""
-        item = self.config.objects[index]
-        frames = [frame for (owner, _), frame in self.links.items() if owner == item.name and frame[0] >= 0]
-        return frames[-1]
+    @cached_property
+    def _object_frames(self) -> list[tuple[int, Pose]]:
+        """Body and pose in it of each object's frame: the last link of its URDF that moves."""
+        return [
+            [frame for (owner, _), frame in self.links.items() if owner == item.name and frame[0] >= 0][-1]
+            for item in self.config.objects
+        ]
 
     def q_from_object_pose(
         self, R_WB: FloatArray, p_WB: FloatArray, q_guess: FloatArray, index: int = 0
@@ -140,7 +142,7 @@ class System:
         Gauss-Newton on the pose error from q_guess (n_q,); exact in one step for a free object.
         """
         q = np.array(q_guess, dtype=np.float64)
-        body, _ = self._object_frame(index)
+        body, _ = self._object_frames[index]
         dofs = self.tree.chain[body, : self.tree.chain_count[body]]
         for _ in range(INVERSE_KINEMATICS_STEPS):
             R, p = self.object_pose(q, index)

@@ -96,7 +96,7 @@ class ClosedLoop:
 
     def step(self) -> None:
         """Advance by one step of the plant."""
-        state = self._plant.state()
+        state = self._plant.state(with_contacts=False)
         reading = self._read_sensors(state)
         estimate = self._estimate(reading)
         if estimate is not None and state.t_ns % self._config.bridge.period_ns == 0:

@@ -16,6 +16,7 @@ from contact_mpc.sim.plant import PlantState
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 DROP_DISTANCE_M = 0.05
+DROP_CHECK_STEPS = 10  # of 1 ms, from one look at the object to the next
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,6 @@ class ClosedLoopResult:
         What the bridge sent: torque, N m, or position, rad.
     u : (n, n_a) array
         Position command after the guard, rad.
-    angle_deg, distance_mm : (n,) array
-        True pose of the object against the goal.
     estimate_t_ns, estimate_q : (m,), (m, n_q) array
         What the tracker was told.
     plan_t_ns, solve_ms, iterations : (k,) array
@@ -62,8 +61,6 @@ class ClosedLoopResult:
     tau: FloatArray
     commands: FloatArray
     u: FloatArray
-    angle_deg: FloatArray
-    distance_mm: FloatArray
     estimate_t_ns: IntArray
     estimate_q: FloatArray
     plan_t_ns: IntArray
@@ -101,7 +98,7 @@ class LoopLog:
     plan: Plan
     start_ns: int
     dropped: bool = False
-    _steps: list[tuple[PlantState, FloatArray, FloatArray, float, float]] = field(default_factory=list)
+    _steps: list[tuple[PlantState, FloatArray, FloatArray]] = field(default_factory=list)
     _estimates: list[tuple[int, FloatArray]] = field(default_factory=list)
     _plans: list[tuple[CommandPlan, float, int, str]] = field(default_factory=list)
     _holds: list[tuple[int, str]] = field(default_factory=list)
@@ -119,11 +116,10 @@ class LoopLog:
 
     def add_step(self, state: PlantState, command: BridgeCommand) -> None:
         """Take one step: the state and the command that answers it."""
-        R, p = self.system.object_pose(state.q)
-        angle = float(np.degrees(np.linalg.norm(rotation_log(np.ascontiguousarray(R @ self._R_goal.T)))))
-        distance_mm = 1e3 * float(np.linalg.norm(p - self._p_goal))
-        self._steps.append((state, command.data.copy(), command.applied_q.copy(), angle, distance_mm))
-        self.dropped |= bool(np.linalg.norm(p - self._reference_position(state.t_ns)) > DROP_DISTANCE_M)
+        if len(self._steps) % DROP_CHECK_STEPS == 0:
+            _, p = self.system.object_pose(state.q)
+            self.dropped |= bool(np.linalg.norm(p - self._reference_position(state.t_ns)) > DROP_DISTANCE_M)
+        self._steps.append((state, command.data.copy(), command.applied_q.copy()))
         if command.safety is not self._safety:
             self._safety = command.safety
             if self._was_active:
@@ -141,7 +137,7 @@ class LoopLog:
     def result(self) -> ClosedLoopResult:
         """Judge the run as it is now."""
         states = [state for state, *_ in self._steps]
-        angle, distance = (np.array([step[i] for step in self._steps]) for i in (3, 4))
+        angle_deg, distance_mm = self._errors(states[-1].q)
         return ClosedLoopResult(
             t_ns=np.array([state.t_ns for state in states], dtype=np.int64),
             q=np.array([state.q for state in states]),
@@ -149,8 +145,6 @@ class LoopLog:
             tau=np.array([state.tau_applied for state in states]),
             commands=np.array([step[1] for step in self._steps]),
             u=np.array([step[2] for step in self._steps]),
-            angle_deg=angle,
-            distance_mm=distance,
             estimate_t_ns=np.array([t_ns for t_ns, _ in self._estimates], dtype=np.int64),
             estimate_q=np.array([q for _, q in self._estimates]),
             plan_t_ns=np.array([item[0].stamp_ns for item in self._plans], dtype=np.int64),
@@ -159,12 +153,18 @@ class LoopLog:
             plan_status=tuple(item[3] for item in self._plans),
             plans=tuple(item[0] for item in self._plans),
             holds=tuple(self._holds),
-            angle_error_deg=float(angle[-1]),
-            position_error_mm=float(distance[-1]),
+            angle_error_deg=angle_deg,
+            position_error_mm=distance_mm,
             dropped=self.dropped,
             is_complete=states[-1].t_ns >= self.end_ns,
-            reasons=self._reasons(states[-1].t_ns, float(angle[-1]), float(distance[-1])),
+            reasons=self._reasons(states[-1].t_ns, angle_deg, distance_mm),
         )
+
+    def _errors(self, q: FloatArray) -> tuple[float, float]:
+        """Return angle, deg, and distance, mm, of the object to its goal."""
+        R, p = self.system.object_pose(q)
+        angle = np.linalg.norm(rotation_log(np.ascontiguousarray(R @ self._R_goal.T)))
+        return float(np.degrees(angle)), 1e3 * float(np.linalg.norm(p - self._p_goal))
 
     def _reference_position(self, t_ns: int) -> FloatArray:
         t_s = (t_ns - self.start_ns) * 1e-9
