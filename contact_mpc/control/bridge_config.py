@@ -39,6 +39,13 @@ class BridgeConfig(BaseModel):
     plan_wait_s: Seconds = _quantity(
         20.0, "s", "lockstep: wall time to wait for the plan of a tick before it is a fault", gt=0.0, le=600.0
     )
+    start_guard_s: Seconds = _quantity(
+        0.25, "s", "realtime: no command leaves until joint states have come at their rate for so long", ge=0.0, le=10.0
+    )
+    rate_tolerance: Number = _quantity(
+        0.2, "1", "realtime: share by which the rate of joint states may be off; beyond it nothing starts, what has "
+        "started warns", gt=0.0, le=1.0,
+    )  # fmt: skip
     clock_jump_s: Seconds = _quantity(0.1, "s", "a stamp off by more than this is a jump of the clock", gt=0.0, le=5.0)
     start_from: Literal["position", "effort"] = Field(
         "position",
@@ -65,6 +72,9 @@ class BridgeConfig(BaseModel):
     fault_ramp_s: Seconds = _quantity(0.5, "s", "time of the ramp to zero torque", gt=0.0, le=10.0)
     position_margin_deg: Number = _quantity(1.0, "deg", "margin to the URDF's position limits", ge=0.0, le=20.0)
     velocity_fraction: Number = _quantity(1.0, "1", "share of the URDF's velocity limit", gt=0.0, le=1.0)
+    acceleration_per_s: Number = _quantity(
+        50.0, "1/s", "largest acceleration of the setpoint, in URDF velocity limits per second", ge=1.0, le=1000.0
+    )
     effort_fraction: Number = _quantity(0.9, "1", "share of the URDF's effort limit", gt=0.0, le=0.9)
     torque_rate_per_s: Number = _quantity(
         100.0, "1/s", "largest change of the torque, in URDF effort limits per second", ge=1.0, le=1000.0
@@ -94,6 +104,11 @@ class BridgeConfig(BaseModel):
     def period_ns(self) -> int:
         """Time between plans, ns."""
         return 1_000_000_000 // self.mpc_rate_hz
+
+    @property
+    def state_period_ns(self) -> int:
+        """Time between joint states, ns."""
+        return 1_000_000_000 // self.rate_hz
 
     @property
     def plan_delay_ns(self) -> int:

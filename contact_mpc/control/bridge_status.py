@@ -21,7 +21,10 @@ class BridgeMode(Enum):
 
 
 class Cause(Enum):
-    """Why the bridge holds (1xx, ends by itself) or is in fault (2xx, latched until reset)."""
+    """Why the bridge waits or holds (1xx, ends by itself), is in fault (2xx, latched until reset) or warns (3xx).
+
+    The one table of these numbers; `CAUSES.md` beside this file is written from it by `cause_table`.
+    """
 
     NONE = (0, "")
     NO_PLAN = (101, "start the tracker and its reference")
@@ -30,7 +33,11 @@ class Cause(Enum):
     PLAN_FAR = (104, "the plan is far from the command: reset the tracker, or plan from the present posture")
     COMMAND_JUMP = (105, "the plan moves faster than the joints may: slow it down")
     STATE_LATE = (106, "joint states come late: check driver rate, network and load")
-    STATE_LOST = (201, "joint states stopped: check the driver, then reset")
+    PLAN_REFUSED = (107, "the newest plan is unusable: check joint names, lengths, times and values of the tracker")
+    START_GUARD = (108, "joint states must come at their rate for start_guard_s; nothing to do")
+    STATE_RATE = (109, "joint states do not come at rate_hz: set rate_hz or the rate of the driver")
+    STATE_UNUSABLE = (110, "joint states are unusable: check names, length, values and units of the driver")
+    STATE_LOST = (201, "joint states stopped: check driver and load, then reset")
     STATE_REFUSED = (202, "joint states are unusable: check names, length and values, then reset")
     STATE_JUMP = (203, "the measured position jumped: check encoders and driver, then reset")
     CLOCK_BACKWARD = (204, "the stamps of the joint states went back: one time source for all, then reset")
@@ -38,6 +45,11 @@ class Cause(Enum):
     PLAN_LATE = (206, "in lockstep the plan of a tick did not arrive: see the tracker's log, then reset")
     STOPPED = (207, "stopped on request: reset when it is safe")
     INTERNAL = (208, "an error in the bridge: see its log, then reset")
+    STATE_DELAYED = (209, "joint states fall behind the clock: check network, driver and load, then reset")
+    PLAN_RATE = (301, "plans come faster than mpc_rate_hz and are left out: is there a second tracker?")
+    PLAN_OLD = (302, "plans with an old or a future stamp are left out: one tracker, one time source")
+    PLAN_HORIZON = (303, "plans end before twice their mean delay: lengthen the horizon or speed up the solver")
+    STATE_RATE_OFF = (304, "joint states are off rate_hz by more than rate_tolerance: check driver, network and load")
 
     def __init__(self, number: int, remedy: str) -> None:
         self.number = number
@@ -46,11 +58,28 @@ class Cause(Enum):
     @property
     def is_fault(self) -> bool:
         """Whether the cause is latched until reset."""
-        return self.number >= 200
+        return 200 <= self.number < 300
+
+    @property
+    def is_warning(self) -> bool:
+        """Whether commands go on as if nothing were."""
+        return self.number >= 300
+
+
+def cause_table() -> str:
+    """Return all causes as a Markdown table: number, name, what it does, remedy."""
+    kinds = {1: "waits or holds until it is over", 2: "fault, latched until `~/reset_fault`", 3: "warns"}
+    rows = [
+        f"| {cause.number} | {cause.name} | {kinds[cause.number // 100]} | {cause.remedy} |"
+        for cause in Cause
+        if cause is not Cause.NONE
+    ]
+    return "\n".join(["| number | name | the bridge | what to do |", "|-|-|-|-|", *rows]) + "\n"
 
 
 UNTRUSTED_STATE = (
-    Cause.STATE_LOST, Cause.STATE_REFUSED, Cause.STATE_JUMP, Cause.CLOCK_BACKWARD, Cause.CLOCK_FORWARD
+    Cause.STATE_LOST, Cause.STATE_REFUSED, Cause.STATE_JUMP, Cause.STATE_DELAYED, Cause.CLOCK_BACKWARD,
+    Cause.CLOCK_FORWARD,
 )  # fmt: skip
 
 

@@ -83,6 +83,40 @@ class GravityTorque:
             out[order] = self._pinocchio.computeGeneralizedGravity(model, data, q)[columns]
 
 
+class JointImpedance:
+    """The law of a system: its stiffness and damping, and the gravity torque where the bridge is to add it.
+
+    Parameters
+    ----------
+    system : System
+        System, for stiffness, damping and, with gravity, the robots' masses.
+    with_gravity : bool
+        Whether the gravity torque is part of the law.
+
+    Attributes
+    ----------
+    kp : (n_a,) array
+        Joint stiffness, N m/rad.
+    """
+
+    def __init__(self, system: System, with_gravity: bool) -> None:
+        self.kp, self._kd = system.kp, system.kd
+        self._model = GravityTorque(system) if with_gravity else None
+        self._gravity = np.zeros(system.n_a)
+
+    def gravity(self, q: FloatArray) -> FloatArray:
+        """Return the gravity torque (n_a,) of the law, N m, zero where the robot adds it; reused by the next call."""
+        if self._model is not None:
+            self._model.compute(q, self._gravity)
+        return self._gravity
+
+    def torque(
+        self, u: FloatArray, du: FloatArray, q: FloatArray, dq: FloatArray, tau_ff: FloatArray, out: FloatArray
+    ) -> None:
+        """Write the torque of `joint_impedance_torque` (n_a,), N m, to `out`."""
+        joint_impedance_torque(self.kp, self._kd, u, du, q, dq, tau_ff, self.gravity(q), out)
+
+
 def _column(model: Any, name: str, path: Path) -> int:
     """Index of a joint's coordinate in Pinocchio's q, which has one entry per joint here."""
     if not model.existJointName(name):

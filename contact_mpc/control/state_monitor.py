@@ -6,9 +6,11 @@ from numpy.typing import NDArray
 
 from contact_mpc.control.bridge_config import BridgeConfig
 from contact_mpc.control.bridge_status import Cause
+from contact_mpc.control.lateness import GridLateness
 from contact_mpc.model.system import System
 
 FloatArray = NDArray[np.float64]
+LAG_WINDOW_NS = 250_000_000  # a plant at 0.9 of real time falls behind by 50 ms in two of these; that is no delay
 
 
 @njit(cache=True)
@@ -48,14 +50,17 @@ class StateMonitor:
         self._v_max = system.v_max
         self._q_min, self._q_max = system.q_min - config.state_jump_rad, system.q_max + config.state_jump_rad
         self._jump_ns = round(config.clock_jump_s * 1e9)
+        self._lag_limit_ns = round(config.state_fault_s * 1e9)
         self._joint_names = system.joint_names
         self.q, self.dq = np.zeros(system.n_a), np.zeros(system.n_a)
-        self.t_ns: int | None = None
+        self.t_ns: int | None
         self.receipt_ns = 0
+        self.clear()
 
     def clear(self) -> None:
         """Forget the state; the next complete one is the first."""
         self.t_ns = None
+        self._lag = GridLateness(LAG_WINDOW_NS)
 
     def is_beyond_jump(self, t_ns: int) -> bool:
         """Whether a stamp is further ahead of the newest state than the clock may jump."""
@@ -81,7 +86,8 @@ class StateMonitor:
     def find_fault(self, t_ns: int, q: FloatArray, receipt_ns: int) -> tuple[Cause, str]:
         """Return what is wrong between the accepted state and a new one that is not refused: a cause and its detail.
 
-        In realtime the stamps may advance as much as the clock of receipt did, plus the tolerance.
+        In realtime the stamps may advance as much as the clock of receipt did, plus the tolerance, and must not fall
+        behind it: against the least (receipt - stamp) of the last `LAG_WINDOW_NS` or two.
         """
         if self.t_ns is None:
             return Cause.NONE, ""
@@ -94,6 +100,8 @@ class StateMonitor:
         joint = find_jump(q, self.q, self._v_max, advance_ns * 1e-9, self._config.state_jump_rad)
         if joint >= 0:
             return Cause.STATE_JUMP, f"{self._joint_names[joint]} from {self.q[joint]:.4f} to {q[joint]:.4f} rad"
+        if not self._lockstep and (lag_ns := self._lag.measure(receipt_ns, t_ns)) >= self._lag_limit_ns:
+            return Cause.STATE_DELAYED, f"by {lag_ns * 1e-6:.0f} ms"
         return Cause.NONE, ""
 
     def accept(self, t_ns: int, q: FloatArray, dq: FloatArray, receipt_ns: int) -> None:

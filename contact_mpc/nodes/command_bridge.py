@@ -14,7 +14,6 @@ import time
 from typing import Any
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticStatus
 from numpy.typing import NDArray
 from rclpy.duration import Duration
 from rclpy.executors import Executor
@@ -22,95 +21,31 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from contact_mpc.control.bridge_config import BridgeConfig
-from contact_mpc.control.bridge_status import BridgeCommand, BridgeMode, Cause, SafetyStatus
+from contact_mpc.control.bridge_status import BridgeCommand, Cause
 from contact_mpc.control.command_bridge import BridgeCore
 from contact_mpc.errors import InputError
-from contact_mpc.model.state import CommandPlan
 from contact_mpc.model.system import load_system
 from contact_mpc.nodes import messages
 from contact_mpc.nodes.base import ContactNode
+from contact_mpc.nodes.bridge_timing import Timing
+from contact_mpc.nodes.bridge_warm_up import warm_up
 from contact_mpc.nodes.direct import DirectReader
 from contact_mpc.nodes.node_process import freeze_garbage, run_node
 from contact_mpc.nodes.parameters import NodeConfig
 from contact_mpc.nodes.qos import TOPICS, qos_profile
-from contact_mpc.nodes.realtime import Distribution, GridLateness, RealtimeConfig, apply_realtime, sleep_until
+from contact_mpc.nodes.realtime import RealtimeConfig, apply_realtime, sleep_until
+from contact_mpc.nodes.safety_report import SafetyReport, level_of
 
 SERVICE_PERIOD_NS = 4_000_000  # one event of the executor each: services, timers and /clock together stay below that
 SAFETY_PERIOD_NS = 100_000_000
 ACKNOWLEDGE_TIMEOUT_S = 0.2
 WARN_PERIOD_S = 1.0
-LEVELS = {
-    BridgeMode.INACTIVE: DiagnosticStatus.STALE,
-    BridgeMode.WAITING: DiagnosticStatus.WARN,
-    BridgeMode.ACTIVE: DiagnosticStatus.OK,
-    BridgeMode.HOLD: DiagnosticStatus.WARN,
-    BridgeMode.FAULT: DiagnosticStatus.ERROR,
-}
 
 
 class CommandBridgeConfig(NodeConfig, BridgeConfig):
     """Parameters of the command bridge node."""
 
     realtime: RealtimeConfig = RealtimeConfig()
-
-
-class Timing:
-    """How the bridge kept time since activation.
-
-    latency: from the publication of a joint state, which triggers the bridge, until its command is sent, through DDS;
-    lateness: by how much that exceeds the least latency of the last 0.1 s; processing: the bridge's part of it, from
-    the receipt of the state; grid_lateness: command sent, against the grid of the stamps, with the sender's lateness.
-    """
-
-    def __init__(self, period_ns: int) -> None:
-        self._period_ns = period_ns
-        self._grid, self._trigger = GridLateness(), GridLateness()
-        self._before_ns: int | None = None
-        self._start_ns = 0
-        self.latency, self.lateness, self.processing, self.grid_lateness = (Distribution() for _ in range(4))
-        self.missed_ticks = 0
-
-    def add(self, t_ns: int, published_ns: int, receipt_ns: int, sent_ns: int) -> None:
-        """Count one answered joint state.
-
-        Parameters
-        ----------
-        t_ns : int
-            Its stamp, ns.
-        published_ns : int
-            When it was published, system clock, ns; 0 where the middleware does not say.
-        receipt_ns, sent_ns : int
-            When it was received and its command was sent, monotonic clock, ns.
-        """
-        if self._before_ns is None:
-            self._start_ns = sent_ns
-        else:
-            self.missed_ticks += max((t_ns - self._before_ns) // self._period_ns - 1, 0)
-        self._before_ns = t_ns
-        self.processing.add(sent_ns - receipt_ns)
-        self.grid_lateness.add(self._grid.measure(sent_ns, t_ns))
-        if published_ns:
-            sent_system_ns = time.time_ns() - (time.monotonic_ns() - sent_ns)
-            self.latency.add(sent_system_ns - published_ns)
-            self.lateness.add(self._trigger.measure(sent_system_ns, published_ns))
-
-    def values(self) -> dict[str, object]:
-        """Return the figures for /diagnostics."""
-        elapsed_s = (time.monotonic_ns() - self._start_ns) * 1e-9
-        out: dict[str, object] = {
-            "commands": self.processing.count,
-            "rate_hz": self.processing.count / elapsed_s if self.processing.count else 0.0,
-            "missed_ticks": self.missed_ticks,
-        }
-        for name, distribution, unit, unit_ns in (
-            ("lateness", self.lateness, "ms", 1e6),
-            ("grid_lateness", self.grid_lateness, "ms", 1e6),
-            ("latency", self.latency, "us", 1e3),
-            ("processing", self.processing, "us", 1e3),
-        ):
-            for statistic, value in distribution.summary(unit_ns).items():
-                out[f"{name}_{statistic}_{unit}"] = round(value, 4)
-        return out
 
 
 class CommandBridgeNode(ContactNode):
@@ -120,7 +55,6 @@ class CommandBridgeNode(ContactNode):
 
     def __init__(self) -> None:
         super().__init__("command_bridge")
-        self._reported: SafetyStatus | None = None
         self._waiting: tuple[JointState, int, int] | None = None
         self.create_service(Trigger, "~/reset_fault", self._on_reset)
         self.create_service(Trigger, "~/stop", self._on_stop)
@@ -130,8 +64,8 @@ class CommandBridgeNode(ContactNode):
         config: CommandBridgeConfig = self.config
         self._system = load_system(config.system)
         self._is_lockstep = config.clock == "lockstep"
+        warm_up(self._system, config)
         self._core = BridgeCore(self._system, config, self._is_lockstep)
-        self._warm_up()
         self._period_ns = 1_000_000_000 // config.rate_hz
         self._state_timeout_ns = round(config.state_timeout_s * 1e9)
         self._timing = Timing(self._period_ns)
@@ -143,10 +77,10 @@ class CommandBridgeNode(ContactNode):
         self._commands = self.publish_topic(f"{config.command_interface}_controller/commands")
         self._desired = self.publish_topic("command_bridge/desired")
         self._applied = self.publish_topic("command_bridge/applied")
-        self._safety = self.publish_topic("command_bridge/safety")
+        self._report = SafetyReport(self._core, self.publish_topic("command_bridge/safety"), self.get_logger())
         self._reader = DirectReader(self)
         self._states, self._plans = (self._subscribe(name) for name in ("joint_states", "mpc_tracker/plan"))
-        self._report_safety()
+        self._report.publish()
 
     def activate(self) -> None:
         """Wait for a complete joint state from now on; what had arrived before is dropped."""
@@ -161,7 +95,7 @@ class CommandBridgeNode(ContactNode):
         self._next_service_ns = self._next_safety_ns = self._next_watch_ns = time.monotonic_ns()
         freeze_garbage()
         self._core.activate()
-        self._report_safety()
+        self._report.publish()
 
     def deactivate(self) -> None:
         """Bring the torque to zero at the guard's rate, or repeat the setpoint."""
@@ -171,7 +105,7 @@ class CommandBridgeNode(ContactNode):
             deadline_ns += self._period_ns
             sleep_until(deadline_ns)
         self._core.deactivate()
-        self._report_safety()
+        self._report.publish()
         self._commands.wait_for_all_acked(Duration(seconds=ACKNOWLEDGE_TIMEOUT_S))
 
     def cleanup(self) -> None:
@@ -183,22 +117,11 @@ class CommandBridgeNode(ContactNode):
         if not self.is_active:
             return super().diagnose()
         safety = self._core.safety
-        values = self._safety_values() | self._timing.values()
-        return LEVELS[safety.mode], safety.describe(), values
+        return level_of(safety), safety.describe(), self._report.values() | self._timing.values()
 
     def _subscribe(self, name: str) -> Any:
         topic = TOPICS[name]
         return self._reader.subscribe(topic.msg_type, topic.name, qos_profile(topic.quality, self.config.clock))
-
-    def _warm_up(self) -> None:
-        """Compile everything before time runs, on a bridge of its own."""
-        system, core = self._system, BridgeCore(self._system, self.config, lockstep=True)
-        q, zero = system.q_default[system.n_q_u :], np.zeros(system.n_a)
-        core.activate()
-        two, times = np.zeros((2, system.n_a)), np.array([0.0, 1.0])
-        core.update_plan(CommandPlan(0, times, np.stack([q, q]), two, two))
-        for t_ns in (0, core.config.plan_delay_ns, core.config.plan_delay_ns + 1_000_000):
-            core.step(t_ns, q, zero)
 
     # Loop.
 
@@ -274,16 +197,16 @@ class CommandBridgeNode(ContactNode):
             sent_ns = self._send(command)
             self._publish_log(command)
             self._timing.add(t_ns, published_ns, receipt_ns, sent_ns)
-        self._report_change()
+        self._report.publish_change()
 
     def _read_state(
         self, message: JointState
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None]:
-        """Return positions, velocities and, for the first command only, efforts where they can be used."""
+        """Return positions, velocities and, where commands are about to begin, efforts that can be used."""
         order, names = self._state_order, message.name
         q = order.pick("position", message.position, names)
         dq = order.pick("velocity", message.velocity, names)
-        if self._core.has_started or not message.effort:
+        if not self._core.is_waiting or not message.effort:
             return q, dq, None
         try:
             return q, dq, order.pick("effort", message.effort, names)
@@ -300,10 +223,10 @@ class CommandBridgeNode(ContactNode):
             if command is not None:
                 self._send(command)
                 self._publish_log(command)
-            self._report_change()
+            self._report.publish_change()
         if now_ns >= self._next_safety_ns:
             self._next_safety_ns = now_ns + SAFETY_PERIOD_NS
-            self._report_safety()
+            self._report.publish()
 
     # Outputs.
 
@@ -326,39 +249,13 @@ class CommandBridgeNode(ContactNode):
             )
         )
 
-    def _report_change(self) -> None:
-        if self._core.safety is not self._reported:
-            self._report_safety()
-
-    def _report_safety(self) -> None:
-        """Publish mode and cause, and log when they changed."""
-        safety = self._core.safety
-        text = safety.describe()
-        self._safety.publish(messages.to_status(LEVELS[safety.mode], self.get_name(), text, self._safety_values()))
-        if safety is self._reported:
-            return
-        self._reported = safety
-        if safety.mode is BridgeMode.FAULT:
-            self.get_logger().error(text)
-        else:
-            self.get_logger().info(text)
-
-    def _safety_values(self) -> dict[str, object]:
-        safety = self._core.safety
-        values: dict[str, object] = {
-            "mode": safety.mode.value, "cause": safety.cause.name, "number": safety.cause.number,
-            "detail": safety.detail, "remedy": safety.cause.remedy, "since_ns": safety.t_ns,
-        }  # fmt: skip
-        values |= {f"clamped_{kind}": count for kind, count in self._core.guard.counts_by_kind().items()}
-        return values | {f"refused_{reason}": count for reason, count in sorted(self._core.refusals.items())}
-
     # Services.
 
     def _on_reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         response.success = self.is_active and self._core.reset()
         response.message = "waiting for a joint state" if response.success else "there is no fault"
         if self.is_active:
-            self._report_change()
+            self._report.publish_change()
         return response
 
     def _on_stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
@@ -366,7 +263,7 @@ class CommandBridgeNode(ContactNode):
         response.message = "stopped; call reset_fault to go on" if self.is_active else "the bridge is not active"
         if self.is_active:
             self._core.stop()
-            self._report_change()
+            self._report.publish_change()
         return response
 
 

@@ -132,27 +132,3 @@ class Distribution:
         """Return {median, p90, p99, p999, max} in a unit of so many ns."""
         values = [*self.percentiles_ns((50.0, 90.0, 99.0, 99.9)), float(self.max_ns) if self.count else float("nan")]
         return {name: value / unit_ns for name, value in zip(STATISTICS, values, strict=True)}
-
-
-class GridLateness:
-    """Lateness of events against the regular grid of their stamps, whose offset to the local clock is not known.
-
-    The offset is the least (event - stamp) of the last one to two windows, so that a shifted grid or a drifting clock
-    is forgotten: lateness = (event - stamp) - offset >= 0.
-    """
-
-    def __init__(self, window_ns: int = 100_000_000) -> None:
-        self._window_ns = window_ns
-        self._window_end_ns = 0
-        self._offset_before_ns: int | None = None
-        self._offset_ns: int | None = None
-
-    def measure(self, event_ns: int, stamp_ns: int) -> int:
-        """Return the lateness of an event, ns."""
-        offset_ns = event_ns - stamp_ns
-        if event_ns >= self._window_end_ns:
-            self._window_end_ns = event_ns + self._window_ns
-            self._offset_before_ns, self._offset_ns = self._offset_ns, None
-        self._offset_ns = offset_ns if self._offset_ns is None else min(self._offset_ns, offset_ns)
-        least = self._offset_ns if self._offset_before_ns is None else min(self._offset_before_ns, self._offset_ns)
-        return offset_ns - least

@@ -39,7 +39,7 @@ PATIENCE_S = 10.0
 QUIET_S = 0.15  # long against the 1 ms in which an answer comes
 PARAMETERS: dict[str, Any] = {
     "system": "planar_hand_ball", "gravity_compensation": "robot", "hold_policy": "last_command",
-    "state_timeout_s": 0.03, "state_fault_s": 0.15, "fault_hold_s": 0.05, "fault_ramp_s": 0.1,
+    "start_guard_s": 0.0, "state_timeout_s": 0.03, "state_fault_s": 0.15, "fault_hold_s": 0.05, "fault_ramp_s": 0.1,
 }  # fmt: skip
 
 
@@ -66,7 +66,7 @@ class Rig:
         services = ("stop", "reset_fault")
         self._services = {name: node.create_client(Trigger, f"command_bridge/{name}") for name in services}
         self.lifecycle = LifecycleClient(node, self.stack._executor, self.stack.check)
-        self.t_ns = T0 - MS
+        self.t_ns, self._sent_ns = T0 - MS, time.monotonic_ns()
 
     def _profile(self, topic: str) -> Any:
         return qos_profile(TOPICS[topic].quality, self.clock)
@@ -83,7 +83,7 @@ class Rig:
         for publisher in (self._states, self._plans):
             self.wait_until(lambda publisher=publisher: publisher.get_subscription_count() == 1)
         self._reader.drain()
-        self.t_ns = T0 - MS
+        self.t_ns, self._sent_ns = T0 - MS, time.monotonic_ns()
 
     def restart(self) -> "Rig":
         assert self.lifecycle.request(["command_bridge"], "deactivate", PATIENCE_S) == []
@@ -107,10 +107,16 @@ class Rig:
         return future.result()
 
     def send_state(self, q: np.ndarray = Q, dq: np.ndarray | None = REST, names: list[str] | None = None) -> int:
-        self.t_ns += MS
+        """Send a state 1 ms after the one before, in realtime as far after it as the clock says."""
+        now_ns = time.monotonic_ns()
+        self.t_ns += max(MS, now_ns - self._sent_ns if self.clock == "realtime" else 0)
+        self._sent_ns = now_ns
+        return self.send_state_at(self.t_ns, q, dq, names)
+
+    def send_state_at(self, t_ns: int, q: np.ndarray = Q, dq: np.ndarray | None = REST, names: Any = None) -> int:
         message = messages.make_joint_state(NAMES if names is None else names)
-        self._states.publish(messages.fill_joint_state(message, self.t_ns, q, dq, None))
-        return self.t_ns
+        self._states.publish(messages.fill_joint_state(message, t_ns, q, dq, None))
+        return t_ns
 
     def send_plan(self, stamp_ns: int, u: np.ndarray = Q, names: list[str] | None = None) -> None:
         times, zero = np.array([0.0, 0.5]), np.zeros((2, len(u)))
@@ -150,8 +156,9 @@ class Rig:
         """Exchange states, with the plans that are due in between."""
         data = REST
         for _ in range(count):
-            if (self.t_ns + MS) % (50 * MS) == 0:
-                self.send_plan(self.t_ns + MS, u)
+            tick = (self.t_ns + MS) // (50 * MS)
+            if tick > self.t_ns // (50 * MS):
+                self.send_plan(tick * 50 * MS, u)
             data = self.exchange()
         return data
 
@@ -198,7 +205,7 @@ def test_no_command_leaves_before_a_complete_state_and_the_reason_is_named(realt
         realtime.send_state(**state)
         assert realtime.take(0.03) is None, case
     assert realtime.take(QUIET_S) is None
-    assert realtime.wait_for_safety("WAITING: state_").level == DiagnosticStatus.WARN
+    assert realtime.wait_for_safety("WAITING STATE_UNUSABLE (110): ").level == DiagnosticStatus.WARN
     np.testing.assert_array_equal(realtime.exchange(), 0.0)
     applied = realtime.take_applied()
     assert list(applied.name) == NAMES
@@ -236,7 +243,7 @@ def test_an_unusable_plan_holds_and_never_reaches_the_robot(lockstep: Rig, bad: 
     lockstep.send_plan(T0 + 50 * MS, **bad)
     for _ in range(30):
         np.testing.assert_allclose(lockstep.exchange(), before)
-    lockstep.wait_for_safety("HOLD PLAN_HOLD (102)")
+    lockstep.wait_for_safety("HOLD PLAN_REFUSED (107)")
 
 
 @pytest.mark.parametrize(
@@ -304,8 +311,7 @@ def test_without_states_the_command_is_repeated_then_ramped_to_zero_and_named(re
 
 def test_a_repeated_stamp_is_not_answered(realtime: Rig) -> None:
     realtime.exchange()
-    realtime.t_ns -= MS
-    t_ns = realtime.send_state()
+    t_ns = realtime.send_state_at(realtime.t_ns)
     answer = realtime.take(0.02)
     assert answer is None or answer[0] != t_ns
 
