@@ -8,9 +8,9 @@ import pytest
 
 pytest.importorskip("rclpy")
 
+from contact_mpc.control.lateness import GridLateness
 from contact_mpc.nodes.realtime import (
     Distribution,
-    GridLateness,
     RealtimeConfig,
     apply_realtime,
     run_on_deadlines,
