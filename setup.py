@@ -30,6 +30,7 @@ DEV = [
     "pytest-timeout>=2.4,<3",
     "ruff>=0.17,<0.18",
     "setuptools>=70.1,<80",
+    "xacro>=2.1,<3",
 ]
 
 
@@ -40,7 +41,7 @@ def data_files() -> list[tuple[str, list[str]]]:
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (str(share), ["package.xml", "constraints.txt"]),
     ]
-    for top in ("config", "urdf", "launch"):
+    for top in ("config", "urdf", "launch", "gazebo"):
         for folder in sorted({path.parent for path in (ROOT / top).rglob("*.*") if _is_data(path)}):
             files = sorted(str(path.relative_to(ROOT)) for path in folder.iterdir() if _is_data(path))
             found.append((str(share / folder.relative_to(ROOT)), files))

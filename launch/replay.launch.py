@@ -12,7 +12,7 @@ from launch.actions import OpaqueFunction
 
 from contact_mpc.errors import BagError
 from contact_mpc.model.node_parameters import load_node_parameters
-from contact_mpc.nodes.launching import argument, node_actions, value
+from contact_mpc.nodes.launching import argument, network_actions, node_actions, shared_arguments, value
 from contact_mpc.nodes.lifecycle_client import REPLAY_ORDER
 from contact_mpc.nodes.stack import to_parameter_file
 from contact_mpc.replay.bag import read_run
@@ -27,6 +27,7 @@ ARGUMENTS = (
     argument("robot_namespace", "", "namespace in the bag, where it holds several robots"),
     argument("tolerance", "1e-9", "largest difference that counts as the same, rad and N m"),
     argument("result", "", "JSON file for the comparison; empty: only the log"),
+    *shared_arguments("discovery", "domain_id", "keystore"),
 )  # fmt: skip
 
 
@@ -54,7 +55,10 @@ def start(context: LaunchContext) -> list[Action]:
     parameters["lifecycle_manager"] = {"nodes": list(REPLAY_ORDER), "use_sim_time": False}
     file = folder / "parameters.yaml"
     file.write_text(to_parameter_file(NAMESPACE, parameters))
-    return node_actions(list(parameters), NAMESPACE, file, last="bag_player")
+    nodes = node_actions(
+        list(parameters), NAMESPACE, file, last="bag_player", is_secured=bool(value(context, "keystore"))
+    )
+    return [*network_actions(context), *nodes]
 
 
 def generate_launch_description() -> LaunchDescription:

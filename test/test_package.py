@@ -63,8 +63,8 @@ def test_every_subpackage_is_packaged_and_says_what_it_is(setup_arguments: dict[
 
 def test_every_data_file_is_installed(setup_arguments: dict[str, Any]) -> None:
     installed = {file for _, files in setup_arguments["data_files"] for file in files}
-    for top, suffix in (("config", "yaml"), ("urdf", "urdf"), ("launch", "py")):
-        for path in (ROOT / top).rglob(f"*.{suffix}"):
+    for top, *suffixes in (("config", "yaml"), ("urdf", "urdf", "xacro"), ("launch", "py"), ("gazebo", "sdf", "cc")):
+        for path in (item for suffix in suffixes for item in (ROOT / top).rglob(f"*.{suffix}")):
             assert str(path.relative_to(ROOT)) in installed
     assert {"package.xml", "constraints.txt", "resource/contact_mpc"} <= installed
 

@@ -16,9 +16,11 @@ KINDS = {
     "systems": (Path("config/systems"), ".yaml"),
     "tasks": (Path("config/tasks"), ".yaml"),
     "nodes": (Path("config/nodes"), ".yaml"),
+    "robots": (Path("config/robots"), ".yaml"),
     "config": (Path("config"), ".yaml"),
     "urdf": (Path("urdf"), ".urdf"),
     "launch": (Path("launch"), ".launch.py"),
+    "gazebo": (Path("gazebo"), ""),
 }
 
 
@@ -50,7 +52,7 @@ def resource(kind: str, name: str | os.PathLike[str]) -> Path:
     Parameters
     ----------
     kind : str
-        One of ``systems``, ``tasks``, ``nodes``, ``config``, ``urdf``, ``launch``.
+        One of ``systems``, ``tasks``, ``nodes``, ``robots``, ``config``, ``urdf``, ``launch``, ``gazebo``.
     name : str or path
         A name in that kind's directory, with or without its suffix, or the path of any file.
 

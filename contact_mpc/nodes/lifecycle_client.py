@@ -1,4 +1,8 @@
-"""Drives the life cycle of other nodes: configure all at once, activate in order, the plant last."""
+"""Drives the life cycle of other nodes: configure all at once, activate and deactivate in order.
+
+The command bridge is the last of the stack to be activated and the first to be deactivated. An embedded plant, which
+stands for the robot, comes after it: simulated time begins with the plant, and lockstep depends on what was there then.
+"""
 
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -19,7 +23,8 @@ TRANSITIONS = {
     "deactivate": Transition.TRANSITION_DEACTIVATE,
     "cleanup": Transition.TRANSITION_CLEANUP,
 }
-ACTIVATION_ORDER = ("state_estimator", "trajectory_server", "mpc_tracker", "command_bridge", "recorder", "plant")
+ACTIVATION_ORDER = ("state_estimator", "trajectory_server", "mpc_tracker", "recorder", "command_bridge", "plant")
+DEACTIVATION_ORDER = ("command_bridge", "plant", "mpc_tracker", "trajectory_server", "state_estimator", "recorder")
 REPLAY_ORDER = ("state_estimator", "mpc_tracker", "command_bridge", "bag_player")
 CONNECT_TIMEOUT_S, CONFIGURE_TIMEOUT_S, ACTIVATE_TIMEOUT_S, REFERENCE_TIMEOUT_S = 60.0, 300.0, 60.0, 30.0
 SLICE_S = 0.02
@@ -102,6 +107,12 @@ class LifecycleClient:
             if name == "plant" and {"mpc_tracker", "trajectory_server"} <= set(names):
                 self._wait_for_reference(watch)
             self._insist([name], "activate", ACTIVATE_TIMEOUT_S, explain)
+
+    def bring_down(self, names: Sequence[str]) -> None:
+        """Deactivate active nodes in the order of `DEACTIVATION_ORDER`; raises StackError if one refuses."""
+        for name in DEACTIVATION_ORDER:
+            if name in names:
+                self._insist([name], "deactivate", ACTIVATE_TIMEOUT_S, lambda _name: "refused to be deactivated")
 
     def _insist(self, names: Sequence[str], transition: str, timeout_s: float, explain: Callable[[str], str]) -> None:
         refused = self.request(names, transition, timeout_s)

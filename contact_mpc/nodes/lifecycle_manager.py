@@ -1,7 +1,8 @@
 """Brings up the nodes that a launch file starts, in the order that lockstep needs, and ends with the run.
 
 `contact-mpc run` does the same from its own process; this node is for `ros2 launch`, where the processes belong to
-launch. It ends when the simulated clock reaches `end_s`, on which the launch file shuts the rest down.
+launch. When the simulated clock reaches `end_s`, or on `~/shutdown`, it deactivates the nodes, the command bridge
+first, and ends; on that the launch file shuts the rest down. On a signal it only ends: every node has received it too.
 """
 
 import signal
@@ -14,6 +15,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, QoSReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock
+from std_srvs.srv import Trigger
 
 from contact_mpc.errors import ContactMpcError
 from contact_mpc.nodes import messages
@@ -46,8 +48,9 @@ class LifecycleManager(Node):
 
     def __init__(self) -> None:
         super().__init__("lifecycle_manager", automatically_declare_parameters_from_overrides=True)
-        self._is_interrupted = False
+        self._is_interrupted = self._is_over = False
         self._clock_s = 0.0
+        self.create_service(Trigger, "~/shutdown", self._on_shutdown)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
 
@@ -61,9 +64,10 @@ class LifecycleManager(Node):
             client.bring_up(config.nodes, lambda _name: "refused; see its output above")
             quality = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
             self.create_subscription(Clock, "/clock", self._on_clock, quality)
-            while not config.end_s or self._clock_s < config.end_s:
+            while not self._is_over and (not config.end_s or self._clock_s < config.end_s):
                 client.spin(SLICE_S)
             time.sleep(DRAIN_S)
+            client.bring_down(config.nodes)
         except KeyboardInterrupt:
             return 0
         except ContactMpcError as error:
@@ -77,6 +81,11 @@ class LifecycleManager(Node):
 
     def _on_clock(self, message: Clock) -> None:
         self._clock_s = messages.from_stamp(message.clock) * 1e-9
+
+    def _on_shutdown(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._is_over, response.success = True, True
+        response.message = "deactivating the nodes, the command bridge first"
+        return response
 
     def _on_signal(self, _number: int, _frame: object) -> None:
         self._is_interrupted = True

@@ -84,8 +84,10 @@ def build_parameters(task: TaskConfig, options: RunOptions, folder: Path, plan_f
 
 
 def default_parameter_file(task: TaskConfig) -> str:
-    """Return the name of the parameter file of a task: its own in config/nodes, else that of its system."""
-    return task.name if task.name in resource_names("nodes") else task.system.name
+    """Return the name of the parameter file of a task: its own in config/nodes, else its system's, else its robot's."""
+    names = (task.name, task.system.name, task.system.config.robots[0].name)
+    known = resource_names("nodes")
+    return next((name for name in names if name in known), task.system.name)
 
 
 def run_duration_s(task: TaskConfig, parameters: dict[str, dict[str, Any]]) -> float:

@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ import pytest
 
 from contact_mpc.model.resources import resource, resource_names
 
-FILES = ("sim", "replay")
+FILES = ("gazebo", "hardware", "replay", "sim")
+ROOT = Path(__file__).resolve().parents[2]
+NODES = {"state_estimator", "mpc_tracker", "trajectory_server", "command_bridge"}
 
 
 def tree_of(name: str) -> ast.Module:
@@ -21,8 +24,42 @@ def calls(tree: ast.Module, function: str) -> list[ast.Call]:
     return [call for call in found if isinstance(call.func, ast.Name) and call.func.id == function]
 
 
+def helpers_of(tree: ast.Module) -> ast.Module:
+    """The functions of the shared modules that a launch file uses, those that they use included."""
+    functions = {
+        node.name: node
+        for module in ("launching", "ros2_control")
+        for node in ast.parse((ROOT / f"contact_mpc/nodes/{module}.py").read_text()).body
+        if isinstance(node, ast.FunctionDef)
+    }
+    used: dict[str, ast.FunctionDef] = {}
+    todo: list[ast.AST] = [tree]
+    while todo:
+        for node in ast.walk(todo.pop()):
+            if isinstance(node, ast.Name) and node.id in functions and node.id not in used:
+                used[node.id] = functions[node.id]
+                todo.append(functions[node.id])
+    return ast.Module(list(used.values()), [])
+
+
+def shared() -> dict[str, tuple[Any, ...]]:
+    """The arguments in launching.SHARED: text with placeholders stays as it is written."""
+    source = ast.parse((ROOT / "contact_mpc/nodes/launching.py").read_text())
+    tables = [node for node in source.body if isinstance(node, ast.AnnAssign)]
+    table = next(node.value for node in tables if ast.unparse(node.target) == "SHARED")
+    assert isinstance(table, ast.Dict)
+    return {ast.literal_eval(key): value.elts for key, value in zip(table.keys, table.values, strict=True)}  # type: ignore
+
+
 def declared(tree: ast.Module) -> set[str]:
-    return {ast.literal_eval(call.args[0]) for call in calls(tree, "argument")}
+    own = {ast.literal_eval(call.args[0]) for call in calls(tree, "argument")}
+    common = {ast.literal_eval(item) for call in calls(tree, "shared_arguments") for item in call.args}
+    assert common <= set(shared()) and not own & common
+    return own | common
+
+
+def text_of(description: ast.expr) -> str:
+    return ast.unparse(description) if isinstance(description, ast.JoinedStr) else ast.literal_eval(description)
 
 
 def test_these_are_the_launch_files() -> None:
@@ -32,22 +69,51 @@ def test_these_are_the_launch_files() -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_every_argument_is_described(name: str) -> None:
     for call in calls(tree_of(name), "argument"):
-        description = call.args[2]
-        text = ast.unparse(description) if isinstance(description, ast.JoinedStr) else ast.literal_eval(description)
-        assert len(text) > 10, ast.unparse(call)
+        assert len(text_of(call.args[2])) > 10, ast.unparse(call)
+
+
+def test_every_shared_argument_is_described() -> None:
+    assert all(len(text_of(description)) > 10 for _, description, _ in shared().values())
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_arguments_that_are_used_are_declared_and_the_other_way_round(name: str) -> None:
     tree = tree_of(name)
-    assert {ast.literal_eval(call.args[1]) for call in calls(tree, "value")} == declared(tree)
+    used = {ast.literal_eval(call.args[1]) for part in (tree, helpers_of(tree)) for call in calls(part, "value")}
+    assert used == declared(tree)
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_launch_file_has_its_entry_point_and_an_example(name: str) -> None:
+def test_a_launch_file_has_its_entry_point_and_an_example_with_known_arguments(name: str) -> None:
     tree = tree_of(name)
     assert any(isinstance(node, ast.FunctionDef) and node.name == "generate_launch_description" for node in tree.body)
-    assert f"ros2 launch contact_mpc {name}.launch.py" in (ast.get_docstring(tree) or "")
+    examples = re.findall(rf"ros2 launch contact_mpc {name}.launch.py(.*)", ast.get_docstring(tree) or "")
+    assert examples
+    assert {pair.partition(":=")[0] for example in examples for pair in example.split()} <= declared(tree)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_traffic_stays_on_this_machine_unless_asked_otherwise(name: str) -> None:
+    assert {"discovery", "domain_id", "keystore"} <= declared(tree_of(name))
+    default, _, choices = shared()["discovery"]
+    assert ast.literal_eval(default) == "LOCALHOST" and ast.literal_eval(choices) == ("LOCALHOST", "SUBNET")
+
+
+@pytest.mark.parametrize("name", ["gazebo", "hardware"])
+def test_executables_of_other_packages_are_dependencies(name: str) -> None:
+    manifest = (ROOT / "package.xml").read_text()
+    packages = {
+        ast.literal_eval(word.value)
+        for call in calls(helpers_of(tree_of(name)), "Node")
+        for word in call.keywords
+        if word.arg == "package" and isinstance(word.value, ast.Constant)
+    }
+    assert "robot_state_publisher" in packages
+    in_docs = {"ros_gz_sim", "ros_gz_bridge"}  # a simulator is the user's choice
+    assert all(f"<exec_depend>{package}</exec_depend>" in manifest for package in packages - in_docs)
+
+
+# With launch and launch_ros.
 
 
 def load(name: str) -> Any:
@@ -57,6 +123,35 @@ def load(name: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def start(name: str, **arguments: str) -> list[Any]:
+    """Evaluate a launch file with some arguments off their defaults; returns its actions."""
+    from launch import LaunchContext
+
+    context, module = LaunchContext(), load(name)
+    context.launch_configurations.update(arguments)
+    for item in module.generate_launch_description().get_launch_arguments():
+        item.visit(context)
+    return list(module.start(context))
+
+
+def nodes_in(actions: list[Any]) -> list[Any]:
+    from launch_ros.actions import Node
+
+    return [item for item in actions if isinstance(item, Node)]
+
+
+def environment(actions: list[Any]) -> dict[str, str]:
+    from launch import LaunchContext
+    from launch.actions import SetEnvironmentVariable
+    from launch.utilities import perform_substitutions
+
+    found = [item for item in actions if isinstance(item, SetEnvironmentVariable)]
+    return {
+        perform_substitutions(LaunchContext(), item.name): perform_substitutions(LaunchContext(), item.value)
+        for item in found
+    }
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -70,15 +165,50 @@ def test_launch_loads_the_file_and_knows_its_arguments(name: str) -> None:
 
 def test_launch_starts_every_node_of_a_simulation(tmp_path: Path) -> None:
     pytest.importorskip("launch_ros")
-    from launch import LaunchContext
-    from launch_ros.actions import Node
+    actions = start("sim", task="planar_hand_ball", record=str(tmp_path / "run"), robot_name="left")
+    assert {item.node_executable for item in nodes_in(actions)} == NODES | {"plant", "recorder", "lifecycle_manager"}
+    assert "/left/command_bridge" in (tmp_path / "run" / "parameters.yaml").read_text()
+    assert environment(actions)["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST"
 
-    context = LaunchContext()
-    module = load("sim")
-    for item in module.generate_launch_description().get_launch_arguments():
-        item.visit(context)
-    context.launch_configurations.update(task="planar_hand_ball", record=str(tmp_path / "run"))
-    started = {item.node_executable for item in module.start(context) if isinstance(item, Node)}
-    nodes = {"state_estimator", "mpc_tracker", "trajectory_server", "command_bridge", "plant", "recorder"}
-    assert started == nodes | {"lifecycle_manager"}
-    assert (tmp_path / "run" / "parameters.yaml").is_file()
+
+def test_hardware_without_a_task_starts_driver_and_what_holds_the_robot(tmp_path: Path) -> None:
+    pytest.importorskip("launch_ros")
+    actions = start("hardware", robot="iiwa", record=str(tmp_path / "run"), discovery="SUBNET", domain_id="7")
+    ours = {"state_estimator", "command_bridge", "lifecycle_manager"}
+    driver = {"robot_state_publisher", "ros2_control_node", "spawner"}
+    assert {item.node_executable for item in nodes_in(actions)} == ours | driver
+    variables = environment(actions)
+    assert (variables["ROS_AUTOMATIC_DISCOVERY_RANGE"], variables["ROS_DOMAIN_ID"]) == ("SUBNET", "7")
+    running = start("hardware", robot="iiwa", driver="none", record=str(tmp_path / "other"))
+    assert {item.node_executable for item in nodes_in(running)} == ours
+
+
+def test_hardware_refuses_what_cannot_run_before_anything_starts(tmp_path: Path) -> None:
+    pytest.importorskip("launch_ros")
+    from contact_mpc.errors import ConfigError
+
+    with pytest.raises(ConfigError, match="hardware_plugin:=package/Class"):
+        start("hardware", robot="anypulator", record=str(tmp_path / "a"))
+    with pytest.raises(ConfigError, match="joints"):
+        start("hardware", robot="iiwa", task="anypulator_block", plan="none.npz", record=str(tmp_path / "b"))
+    with pytest.raises(ConfigError, match="0 to 101"):
+        start("hardware", robot="iiwa", domain_id="300", record=str(tmp_path / "c"))
+    with pytest.raises(ConfigError, match="create_keystore"):
+        start("hardware", robot="iiwa", keystore=str(tmp_path), record=str(tmp_path / "d"))
+    with pytest.raises(ConfigError, match="FROM:=TO"):
+        start("hardware", robot="iiwa", remap="joint_states", record=str(tmp_path / "e"))
+
+
+def test_with_a_keystore_every_node_takes_its_own_enclave(tmp_path: Path) -> None:
+    pytest.importorskip("launch_ros")
+    from launch import LaunchContext
+    from launch.utilities import perform_substitutions
+
+    (tmp_path / "keys" / "enclaves").mkdir(parents=True)
+    actions = start("hardware", robot="iiwa", keystore=str(tmp_path / "keys"), record=str(tmp_path / "run"))
+    variables = environment(actions)
+    assert (variables["ROS_SECURITY_ENABLE"], variables["ROS_SECURITY_STRATEGY"]) == ("true", "Enforce")
+    ours = [item for item in nodes_in(actions) if item.node_package == "contact_mpc"]
+    for item in ours:
+        words = [perform_substitutions(LaunchContext(), part) for part in item.cmd[1:5]]
+        assert words[words.index("--enclave") + 1] == f"/iiwa/{item.node_executable}"

@@ -9,8 +9,9 @@ import pytest
 
 pytest.importorskip("rclpy")
 
+from contact_mpc.nodes.processes import NodeProcess, stop_processes
 from contact_mpc.nodes.qos import TOPICS, qos_profile
-from contact_mpc.nodes.stack import Stack, StackSpec
+from contact_mpc.nodes.stack import Stack, StackSpec, to_parameter_file
 
 PATIENCE_S = 20.0
 
@@ -21,6 +22,7 @@ class NodeRig:
     def __init__(self, folder: Path, clock: str, parameters: dict[str, dict[str, Any]]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.clock = folder, clock
+        self.tools: list[NodeProcess] = []
         values = {name: {"clock": clock} | given for name, given in parameters.items()}
         self.stack = Stack(StackSpec("/robot", values, folder))
         self.node = self.stack.node
@@ -35,6 +37,15 @@ class NodeRig:
         for name in self.stack.spec.nodes:
             self.stack.activate(name)
         return self
+
+    def start_tool(self, name: str, parameters: dict[str, Any]) -> NodeProcess:
+        """Start an executable of the package that is not a node of the stack."""
+        file = self.folder / f"{name}.yaml"
+        file.write_text(to_parameter_file("/robot", {name: parameters}))
+        arguments = ["-r", "__ns:=/robot", "--params-file", str(file)]
+        process = NodeProcess(name, arguments, self.folder / f"{name}.log", {"ROS_DOMAIN_ID": str(self.stack.domain)})
+        self.tools.append(process)
+        return process
 
     def request(self, name: str, transition: str) -> bool:
         return not self.stack.lifecycle.request([name], transition, PATIENCE_S)
@@ -91,4 +102,5 @@ def make_rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[...,
 
     yield make
     for rig in rigs:
+        stop_processes(rig.tools, patience_s=5.0)
         rig.stack.stop()
