@@ -12,8 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from contact_mpc.errors import ModelError
-from contact_mpc.model.rotations import rotation_from_rpy
-from contact_mpc.model.system import System
+from contact_mpc.model.system import System, robot_base
 
 FloatArray = NDArray[np.float64]
 
@@ -68,11 +67,11 @@ class GravityTorque:
         rows = {name: row for row, name in enumerate(system.joint_names)}
         for robot in system.config.robots:
             urdf = system.urdfs[robot.name]
-            model = pinocchio.buildModelFromUrdf(str(urdf.path))
-            R_WR = rotation_from_rpy(np.array(robot.base_rpy_rad))
+            model = pinocchio.buildModelFromXML(urdf.text)
+            R_WR = robot_base(robot).R
             model.gravity.linear = R_WR.T @ np.array(system.config.gravity_m_s2)
             names = [joint.name for joint in urdf.joints if joint.kind != "fixed"]
-            columns = np.array([_column(model, name.removeprefix(urdf.joint_prefix), urdf.path) for name in names])
+            columns = np.array([_column(model, name, urdf.path) for name in names])
             order = np.array([rows[name] for name in names])
             self._robots.append((model, model.createData(), np.zeros(model.nq), columns, order))
 

@@ -1,4 +1,4 @@
-"""Which contact pairs belong to which finger: a finger is a branch of a robot's tree, from its first moving body on."""
+"""Which contact pairs belong to which finger: a branch of a robot's tree, from its last fork (or the base) on."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,14 @@ IntArray = NDArray[np.int64]
 
 
 def first_body(system: System, body: int) -> int:
-    """Return the first moving body of the branch that `body` belongs to; -1 for the world."""
-    while body >= 0 and system.tree.parent[body] >= 0:
-        body = int(system.tree.parent[body])
+    """Return the first moving body of the branch that `body` belongs to; -1 for the world.
+
+    Upwards from the body that is the last one whose parent is the world or carries several bodies: a hand whose palm
+    moves still has its fingers.
+    """
+    parents = system.tree.parent
+    while body >= 0 and parents[body] >= 0 and np.count_nonzero(parents == parents[body]) == 1:
+        body = int(parents[body])
     return body
 
 

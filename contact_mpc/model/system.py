@@ -1,6 +1,8 @@
 """A system: robots and objects from a YAML and URDFs, with index maps, stiffness, limits and contact pairs."""
 
 import hashlib
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +26,7 @@ from contact_mpc.model.rotations import (
 )
 from contact_mpc.model.system_config import ObjectConfig, RobotConfig, SystemConfig, read_yaml, validate
 from contact_mpc.model.urdf import Joint, Pose, Shape, Urdf, read_urdf
+from contact_mpc.model.urdf_edit import robot_edit
 
 FloatArray = NDArray[np.float64]
 UNIT_QUATERNION_TOLERANCE = 1e-6
@@ -252,8 +255,8 @@ def build_system(config: SystemConfig, path: Path) -> System:
             q_free[-1] = np.concatenate([matrix_to_quaternion(X_WR.R), X_WR.p, q_free[-1]])
     n_unactuated, q_robots = len(builder.joints), []
     for robot in config.robots:
-        urdfs[robot.name] = _find_urdf(robot.urdf, path).with_joint_prefix(robot.joint_prefix)
-        X_WR = Pose(rotation_from_rpy(np.array(robot.base_rpy_rad)), np.array(robot.base_position_m))
+        urdfs[robot.name] = _find_urdf(robot.urdf, path, robot_edit(robot))
+        X_WR = robot_base(robot)
         n_joints = len(builder.joints)
         builder.add(urdfs[robot.name], robot.name, X_WR, free=False)
         q_robots.append(_default_positions(robot, builder.joints[n_joints:], path))
@@ -278,9 +281,15 @@ def build_system(config: SystemConfig, path: Path) -> System:
     return system
 
 
-def _find_urdf(name: str, path: Path) -> Urdf:
+def robot_base(robot: RobotConfig) -> Pose:
+    """Return the pose of a robot's root link; on slides the last carriage turns the robot, not the root."""
+    rpy = (0.0, 0.0, 0.0) if robot.base_slides else robot.base_rpy_rad
+    return Pose(rotation_from_rpy(np.array(rpy)), np.array(robot.base_position_m))
+
+
+def _find_urdf(name: str, path: Path, edit: Callable[[ET.Element], None] | None = None) -> Urdf:
     beside = path.parent / name
-    return read_urdf(beside if beside.is_file() else resource("urdf", name))
+    return read_urdf(beside if beside.is_file() else resource("urdf", name), edit)
 
 
 def _default_positions(item: RobotConfig | ObjectConfig, joints: list[Joint], path: Path) -> FloatArray:

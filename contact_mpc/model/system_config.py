@@ -33,6 +33,18 @@ class Friction(_Frozen):
     pairs: tuple[FrictionPair, ...] = Field(default=(), description="exceptions, the last match wins")
 
 
+class SlideConfig(_Frozen):
+    """A linear axis between the world and a robot's base."""
+
+    name: str = Field(description="name of the joint, before which the robot's joint_prefix is put")
+    axis: Literal["x", "y", "z"] = Field(description="axis of the world")
+    lower_m: float
+    upper_m: float
+    effort_n: Positive = Field(description="force limit, N")
+    velocity_m_s: Positive
+    mass_kg: Positive = Field(default=1.0, description="of the carriage (physics engines only)")
+
+
 class RobotConfig(_Frozen):
     """An impedance-controlled robot: its URDF, where it stands, its joint stiffness."""
 
@@ -41,6 +53,9 @@ class RobotConfig(_Frozen):
     joint_prefix: str = Field(default="", description="put before the URDF's joint names: two robots can share it")
     base_position_m: Vector3 = (0.0, 0.0, 0.0)
     base_rpy_rad: Vector3 = (0.0, 0.0, 0.0)
+    base_slides: tuple[SlideConfig, ...] = Field(
+        default=(), description="linear axes, from the world on, that carry the base: the first joints of the robot"
+    )
     joint_stiffness_nm_per_rad: Positive | tuple[Positive, ...] = Field(description="Kp per joint, N m/rad")
     joint_damping_nms_per_rad: NonNegative | tuple[NonNegative, ...] = Field(description="Kd per joint, N m s/rad")
     joint_reflected_inertia_kg_m2: NonNegative | tuple[NonNegative, ...] = Field(

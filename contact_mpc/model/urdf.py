@@ -4,7 +4,8 @@ Only what contact dynamics needs is read. Drake's ``<drake:capsule>`` is underst
 """
 
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -77,23 +78,18 @@ class Joint:
 
 @dataclass(frozen=True)
 class Urdf:
-    """One parsed URDF file; joints in the order of the file, their names behind `joint_prefix`."""
+    """One parsed URDF file; joints in the order of the file. text is what was parsed, edited if the caller asked so."""
 
     path: Path
     name: str
     links: dict[str, Link]
     joints: tuple[Joint, ...]
     root: str
-    joint_prefix: str = ""
-
-    def with_joint_prefix(self, prefix: str) -> "Urdf":
-        """Return the same robot with a prefix on every joint's name, so that two robots can share one file."""
-        joints = tuple(replace(joint, name=prefix + joint.name) for joint in self.joints)
-        return replace(self, joints=joints, joint_prefix=prefix + self.joint_prefix)
+    text: str
 
 
-def read_urdf(path: Path) -> Urdf:
-    """Parse a URDF file.
+def read_urdf(path: Path, edit: Callable[[ET.Element], None] | None = None) -> Urdf:
+    """Parse a URDF file, after `edit` has changed its <robot> element where given.
 
     Raises
     ------
@@ -106,11 +102,14 @@ def read_urdf(path: Path) -> Urdf:
         raise ModelError(f"{path}: URDF cannot be read ({error.strerror})") from error
     except ET.ParseError as error:
         raise ModelError(f"{path}: not valid XML: {error}") from error
+    if edit is not None:
+        edit(robot)
     for tag in ("link", "joint"):
         _check_names([element.get("name", "") for element in robot.findall(tag)], tag, path)
     links = {element.get("name", ""): _read_link(element, path) for element in robot.findall("link")}
     joints = tuple(_read_joint(element, path) for element in robot.findall("joint"))
-    return Urdf(path, robot.get("name", path.stem), links, joints, _find_root(links, joints, path))
+    root, text = _find_root(links, joints, path), ET.tostring(robot, encoding="unicode")
+    return Urdf(path, robot.get("name", path.stem), links, joints, root, text)
 
 
 def _check_names(names: list[str], tag: str, path: Path) -> None:

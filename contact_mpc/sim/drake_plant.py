@@ -33,6 +33,7 @@ from pydrake.systems.analysis import Simulator
 from pydrake.systems.framework import DiagramBuilder
 
 from contact_mpc.errors import ModelError
+from contact_mpc.model.contact_points import ContactPair
 from contact_mpc.model.system import System, check_vector
 from contact_mpc.sim.actuation import Actuation, JointTorques
 from contact_mpc.sim.drake_fixed import add_ground_points, contact_properties, filter_ground_points, register_fixed
@@ -203,22 +204,44 @@ def _bodies(info: PointPairContactInfo) -> tuple[BodyIndex, BodyIndex]:
 def solve_friction(system: System, mu: FloatArray) -> list[float]:
     """Return one coefficient per geometry such that Drake's combination of two gives mu (n_pairs,) for every pair.
 
-    Drake takes 2 mu_A mu_B / (mu_A + mu_B). Each object's geometry gets the largest mu of its pairs; the others follow.
+    Drake takes 2 mu_A mu_B / (mu_A + mu_B). Of geometries linked by pairs the object's with the largest mu gets
+    just that; the others follow from pair to pair.
 
     Raises
     ------
     ModelError
-        No such coefficients: a geometry has different friction with different geometries of objects.
+        No such coefficients, e.g. a geometry has different friction with different geometries of one body.
     """
-    first = {pair.geometry_a for pair in system.pairs}
-    found = {a: max(m for m, pair in zip(mu, system.pairs, strict=True) if pair.geometry_a == a) for a in first}
-    for value, pair in zip(mu, system.pairs, strict=True):
-        mu_a = found[pair.geometry_a]
-        needed = value * mu_a / (2.0 * mu_a - value) if mu_a > 0.0 else 0.0
-        if abs(found.setdefault(pair.geometry_b, needed) - needed) > FRICTION_TOLERANCE:
-            links = [system.geometries[index].link for index in (pair.geometry_a, pair.geometry_b)]
-            raise ModelError(
-                f"{system.path}: friction: Drake cannot give {links[0]} - {links[1]} mu = {value:g} and the other "
-                f"pairs of {links[1]} theirs; use one mu per link, or the plant 'mujoco'"
-            )
+    found: dict[int, float] = {}
+    open_pairs = sorted(zip(mu.tolist(), system.pairs, strict=True), key=lambda item: -item[0])
+    while open_pairs:
+        known = [item for item in open_pairs if found.keys() & _ends(item[1])]
+        if not known:
+            value, pair = open_pairs[0]
+            found[pair.geometry_a] = value
+            continue
+        for value, pair in known:
+            if not _follow(found, value, pair):
+                links = [system.geometries[index].link for index in (pair.geometry_a, pair.geometry_b)]
+                raise ModelError(
+                    f"{system.path}: friction: Drake cannot give {links[0]} - {links[1]} mu = {value:g} and the other "
+                    f"pairs of {links[1]} theirs; use one mu per link, or the plant 'mujoco'"
+                )
+        open_pairs = [item for item in open_pairs if not found.keys() & _ends(item[1])]
     return [found.get(index, 0.0) for index in range(len(system.geometries))]
+
+
+def _ends(pair: ContactPair) -> set[int]:
+    return {pair.geometry_a, pair.geometry_b}
+
+
+def _follow(found: dict[int, float], value: float, pair: ContactPair) -> bool:
+    """Set the coefficient of a pair's other geometry from the one that is known; False if both disagree with value."""
+    known, other = (
+        (pair.geometry_a, pair.geometry_b) if pair.geometry_a in found else (pair.geometry_b, pair.geometry_a)
+    )
+    mu = found[known]
+    if 2.0 * mu <= value:
+        return value == 0.0  # mu = 0 against anything slides
+    needed = value * mu / (2.0 * mu - value)
+    return abs(found.setdefault(other, needed) - needed) <= FRICTION_TOLERANCE

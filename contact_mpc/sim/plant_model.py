@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.model.rotations import rotation_from_rpy
-from contact_mpc.model.system import System
+from contact_mpc.model.system import System, robot_base
 from contact_mpc.model.urdf import Pose
 from contact_mpc.sim.perturbation import PlantPerturbation
 
@@ -43,13 +43,12 @@ def build_parts(system: System, perturbation: PlantPerturbation) -> list[PlantPa
     for item in system.config.objects:
         urdf = system.urdfs[item.name]
         X_WR = Pose(rotation_from_rpy(np.array(item.rpy_rad)), np.array(item.position_m))
-        text = _engine_text(ET.parse(urdf.path), item.name, perturbation.mass_scale, perturbation.size_scale)
+        text = _engine_text(urdf.text, item.name, perturbation.mass_scale, perturbation.size_scale)
         parts.append(PlantPart(item.name, text, urdf.root, X_WR, item.mobility == "free", False))
     for robot in system.config.robots:
         urdf = system.urdfs[robot.name]
-        X_WR = Pose(rotation_from_rpy(np.array(robot.base_rpy_rad)), np.array(robot.base_position_m))
-        text = _engine_text(ET.parse(urdf.path), robot.name, 1.0, 1.0, urdf.joint_prefix)
-        parts.append(PlantPart(robot.name, text, urdf.root, X_WR, False, True))
+        text = _engine_text(urdf.text, robot.name, 1.0, 1.0)
+        parts.append(PlantPart(robot.name, text, urdf.root, robot_base(robot), False, True))
     return parts
 
 
@@ -76,18 +75,14 @@ def actuated_slots(system: System, parts: list[PlantPart]) -> list[JointSlot]:
     return sorted(slots, key=lambda slot: slot.i_v)
 
 
-def _engine_text(
-    document: "ET.ElementTree[ET.Element]", owner: str, mass_scale: float, size_scale: float, joint_prefix: str = ""
-) -> str:
-    """Return the URDF text without looks, named after its owner; masses and collision shapes scaled, joints prefixed.
+def _engine_text(text: str, owner: str, mass_scale: float, size_scale: float) -> str:
+    """Return the URDF text without looks, named after its owner; masses and collision shapes scaled.
 
     The attribute `version` (1.2, for capsules) is left out: the engines read capsules anyway, and Drake warns of it.
     """
-    robot = document.getroot()
+    robot = ET.fromstring(text)
     robot.attrib.pop("version", None)
     robot.set("name", owner)
-    for joint in robot.findall("joint"):
-        joint.set("name", joint_prefix + joint.get("name", ""))
     for material in robot.findall("material"):
         robot.remove(material)
     for link in robot.findall("link"):

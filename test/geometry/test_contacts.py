@@ -10,6 +10,7 @@ import pytest
 from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.log_barrier import make_newton, prepare_step
 from contact_mpc.errors import ModelError
+from contact_mpc.geometry.fingers import finger_of_pairs
 from contact_mpc.model.kinematics import forward_kinematics
 from contact_mpc.model.resources import resource
 from contact_mpc.model.system import System, load_system
@@ -126,3 +127,15 @@ def test_system_in_which_nothing_can_touch_is_refused(tmp_path) -> None:
     (tmp_path / "ghost.yaml").write_text(text.replace("disc.urdf", "ghost.urdf").replace("jointed", "free"))
     with pytest.raises(ModelError, match="nothing can touch"):
         build_model(load_system(tmp_path / "ghost.yaml"))
+
+
+def test_fingers_are_the_branches_of_a_hand_whose_palm_moves(named_system: Callable[[str], System]) -> None:
+    """On linear axes the palm is a body of its own; its four fingers stay apart, and an arm is one finger."""
+    for name, count in (("allegro_ball", 4), ("allegro_pen", 5), ("iiwa_bimanual_box", 2)):
+        system = named_system(name)
+        fingers = finger_of_pairs(system)
+        assert len(set(fingers[fingers >= 0].tolist())) == count
+        links = {fingers[c]: set() for c in range(len(fingers))}
+        for c, contact in enumerate(system.contacts):
+            links[fingers[c]].add(system.geometries[system.pairs[contact.pair].geometry_b].link.split("_")[0])
+        assert name == "iiwa_bimanual_box" or all(len(names) == 1 for names in links.values())

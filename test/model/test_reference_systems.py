@@ -29,6 +29,9 @@ PUBLISHED = {
     "planar_pushing": Published(2, 3, (100.0,) * 2, 5.0, 0.667, 0.0, 0.1),
     "iiwa_bimanual_box": Published(14, 6, (800.0, 600.0, 600.0, 600.0, 400.0, 200.0, 200.0) * 2, 1.0, 0.5, 9.8, 0.05),
     "iiwa_planar_bimanual_cylinder": Published(6, 3, (800.0, 600.0, 200.0) * 2, 1.0, 0.5, 9.8, 0.05),
+    "allegro_door": Published(19, 2, (100.0,) * 19, 0.4, 1.0, 0.0, 0.05),
+    "allegro_plate": Published(19, 6, (100.0,) * 19, 0.1, 0.5, 9.8, 0.1),
+    "allegro_pen": Published(19, 6, (100.0,) * 19, 0.1, 1.0, 9.8, 0.1),
 }
 CARRIAGES_KG = 1e-5  # of the bodies between the joints of planar objects
 STEP_RAD = 0.02  # of the commands from the default configuration, rad or m

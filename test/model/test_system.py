@@ -240,6 +240,34 @@ def test_prefix_lets_two_robots_share_a_urdf(changed: Callable) -> None:
     np.testing.assert_allclose(R[twin], R[body], atol=ROUND_OFF)
 
 
+SLIDE = "{name: rail, axis: y, lower_m: -1.0, upper_m: 1.0, effort_n: 5.0, velocity_m_s: 1.0}"
+SLIDES = ("urdf: planar_hand.urdf\n    base_position_m: [0.0, 0.0, 0.0]\n    base_rpy_rad: [0.0, 0.0, 0.0]",
+          f"urdf: planar_hand.urdf\n    base_position_m: [0.0, 0.1, 0.0]\n    base_rpy_rad: [0.5, 0.0, 0.0]\n"
+          f"    base_slides: [{SLIDE}]")  # fmt: skip
+GAINS = ("[50.0, 25.0, 50.0, 25.0]", "[100.0, 50.0, 25.0, 50.0, 25.0]")
+DAMPING = ("[4.0, 1.0, 4.0, 1.0]", "3.0")
+
+
+def test_slide_carries_the_robot_along_an_axis_of_the_world(changed: Callable) -> None:
+    fixed, system = load_system(changed()), load_system(changed(SLIDES, GAINS, DAMPING))
+    assert system.joint_names == ("rail", "left_1", "left_2", "right_1", "right_2")
+    q_a = np.array([0.3, -0.4, -0.2, 0.5, 0.1])
+    q = np.concatenate([system.q_default[:3], q_a])
+    turn = Pose(np.array([[1.0, 0.0, 0.0], [0.0, np.cos(0.5), -np.sin(0.5)], [0.0, np.sin(0.5), np.cos(0.5)]]),
+                np.array([0.0, 0.4, 0.0]))  # fmt: skip
+    expected = turn @ pose_of_link(fixed, np.concatenate([q[:3], q_a[1:]]), "planar_hand", "right_link_2")
+    found = pose_of_link(system, q, "planar_hand", "right_link_2")
+    np.testing.assert_allclose(found.R, expected.R, atol=ROUND_OFF)
+    np.testing.assert_allclose(found.p, expected.p, atol=ROUND_OFF)
+    assert (system.q_max[0], system.tau_max_nm[0], system.kp[0]) == (1.0, 5.0, 100.0)
+
+
+def test_slide_with_the_name_of_a_link_or_joint_is_refused(changed: Callable) -> None:
+    taken = (SLIDES[0], SLIDES[1].replace("rail", "left_1"))
+    with pytest.raises(ModelError, match="every joint needs a name of its own; found 'left_1'"):
+        load_system(changed(taken, GAINS, DAMPING))
+
+
 def test_default_joints_are_where_the_system_starts(changed: Callable) -> None:
     joints = ("mobility: jointed", "mobility: jointed\n    default_joints_rad: {disc_z: 0.4, disc_turn: 0.1}")
     hand = ("urdf: planar_hand.urdf", "urdf: planar_hand.urdf\n    default_joints_rad: {right_2: 0.3}")

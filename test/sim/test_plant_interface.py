@@ -206,6 +206,21 @@ def test_drake_gets_the_friction_of_every_pair(allegro: System, tmp_path) -> Non
 
 
 @pytest.mark.drake
+@pytest.mark.parametrize("name", ["allegro_door", "allegro_plate", "iiwa_bimanual_box"])
+def test_drake_gets_the_friction_of_chains_of_pairs(name: str, named_system: Callable[[str], System]) -> None:
+    """Two objects, or a hand and the ground, with different friction."""
+    from contact_mpc.sim.drake_plant import solve_friction
+
+    system = named_system(name)
+    mu = PlantPerturbation().pair_friction(system)
+    assert len(set(mu)) == 2
+    geometry_mu = solve_friction(system, mu)
+    for value, pair in zip(mu, system.pairs, strict=True):
+        a, b = geometry_mu[pair.geometry_a], geometry_mu[pair.geometry_b]
+        assert 2.0 * a * b / (a + b) == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.drake
 def test_drake_refuses_friction_that_it_cannot_combine(tmp_path) -> None:
     from contact_mpc.model.resources import resource
     from contact_mpc.model.system import load_system

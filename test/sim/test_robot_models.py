@@ -13,7 +13,7 @@ from contact_mpc.model.urdf import read_urdf
 
 URDFS = (
     "allegro_right", "ball", "planar_hand", "disc", "box_1m", "pusher_xy", "lbr_iiwa7", "lbr_iiwa14",
-    "lbr_iiwa7_planar", "box_xl", "cylinder_planar",
+    "lbr_iiwa7_planar", "box_xl", "cylinder_planar", "handle_door", "plate", "pen",
 )
 FINGERS = ("index", "middle", "ring", "thumb")
 # Position limits, rad: Wonik's allegro_hand_linux_v4 description, joints 0..3 of a finger and 12..15 of the thumb.
