@@ -1,5 +1,7 @@
 """The plant's contract: commands, limits, drives, reset, determinism, refused input."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
