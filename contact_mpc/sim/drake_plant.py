@@ -216,6 +216,7 @@ def solve_friction(system: System, mu: FloatArray) -> list[float]:
     open_pairs = sorted(zip(mu.tolist(), system.pairs, strict=True), key=lambda item: -item[0])
     while open_pairs:
         known = [item for item in open_pairs if found.keys() & _ends(item[1])]
+        open_pairs = [item for item in open_pairs if not found.keys() & _ends(item[1])]
         if not known:
             value, pair = open_pairs[0]
             found[pair.geometry_a] = value
@@ -227,7 +228,6 @@ def solve_friction(system: System, mu: FloatArray) -> list[float]:
                     f"{system.path}: friction: Drake cannot give {links[0]} - {links[1]} mu = {value:g} and the other "
                     f"pairs of {links[1]} theirs; use one mu per link, or the plant 'mujoco'"
                 )
-        open_pairs = [item for item in open_pairs if not found.keys() & _ends(item[1])]
     return [found.get(index, 0.0) for index in range(len(system.geometries))]
 
 
