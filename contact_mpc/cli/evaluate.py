@@ -6,6 +6,7 @@ seed alone, not on the number of jobs or the machine's load.
 
 import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,6 +31,12 @@ def evaluate(
     trials: Annotated[int, typer.Option(min=1, max=100_000, help="Number of trials.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the trials' seeds.")] = 0,
     plant: Annotated[str, typer.Option(help="Physics engine: drake or mujoco.")] = "drake",
+    controller: Annotated[
+        str, typer.Option(help="What tracks the plan: tracker, open_loop, one_step, admm_lcs or sampling.")
+    ] = "tracker",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="node.key=value on top of the parameter file; may be repeated.")
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, max=256, help="Trials at the same time.")] = 1,
     backend: Annotated[str, typer.Option(help="Who runs them, of joblib: loky, dask or ray.")] = "loky",
     trial_seed: Annotated[int | None, typer.Option(min=0, help="Run only the trial of this seed, again.")] = None,
@@ -53,7 +60,7 @@ def evaluate(
         raise ConfigError(f"--plant {plant} is unknown; allowed: {', '.join(ENGINES)}")
     check_backend(backend)
     config = load_task(task)
-    loop = load_loop_config(params or config.name, plant)
+    loop = load_loop_config(params or config.name, plant, settings or (), controller)
     cases = make_cases(config, axis, plan)
     spec = EvaluationSpec(cases, loop, Disturbance(), disturbance_scale, noise_scale)
     seeds = [trial_seed] if trial_seed is not None else trial_seeds(seed, trials, len(cases))
@@ -64,28 +71,28 @@ def evaluate(
     goal_met = bool(figures["success_rate"] >= required_rate)
     loose_deg, loose_mm = loose_tolerances(config)
     result: dict[str, Any] = {
-        "task": config.name, "plant": plant, "seed": seed, "axes": [case.task.axis for case in cases],
+        "task": config.name, "plant": plant, "controller": controller, "seed": seed,
+        "axes": [case.task.axis for case in cases],
         "tolerance_deg": config.tolerance_deg, "tolerance_mm": config.tolerance_mm,
         "loose_tolerance_deg": loose_deg, "loose_tolerance_mm": loose_mm, **figures,
         "interrupted": campaign.is_interrupted, "goal_met": goal_met,
     }  # fmt: skip
     if trial_seed is not None:
         result["trial_seed"] = trial_seed
-    repeat = _repeat_command(task, axis, plant, params, plan, disturbance_scale, noise_scale)
+    repeat = _repeat_command(
+        task, {
+            "axis": (axis, ALL), "plant": (plant, "drake"), "controller": (controller, "tracker"),
+            "params": (params, None), "plan": (plan, None), "disturbance-scale": (disturbance_scale, 1.0),
+            "noise-scale": (noise_scale, 1.0),
+        }, settings or [],
+    )  # fmt: skip
     for failure in result["failures"]:
         failure["command"] = f"{repeat} --trial-seed {failure['seed']}"
     emit(result, as_json, make_table(result, len(seeds)))
     raise typer.Exit(EXIT_INTERRUPTED if campaign.is_interrupted else 0 if goal_met else EXIT_GOAL_MISSED)
 
 
-def _repeat_command(
-    task: str, axis: str, plant: str, params: Path | None, plan: Path | None, scale: float, noise_scale: float
-) -> str:
-    """Return the command that runs a trial again, but for its seed."""
-    options = [f"contact-mpc evaluate {task}"]
-    options += [f"--axis {axis}"] * (axis != ALL) + [f"--plant {plant}"] * (plant != "drake")
-    options += [f"--params {params}"] * (params is not None) + [f"--plan {plan}"] * (plan is not None)
-    options += [f"--disturbance-scale {scale:g}"] * (scale != 1.0) + [f"--noise-scale {noise_scale:g}"] * (
-        noise_scale != 1.0
-    )
-    return " ".join(options)
+def _repeat_command(task: str, options: dict[str, tuple[Any, Any]], settings: list[str]) -> str:
+    """Return the command that runs a trial again, but for its seed; options are (value, default)."""
+    given = [f"--{name} {value}" for name, (value, default) in options.items() if value != default]
+    return shlex.join(" ".join(["contact-mpc evaluate", task, *given, *(f"--set {item}" for item in settings)]).split())

@@ -44,7 +44,7 @@ def make_group_table(title: str, groups: dict[str, dict[str, Any]]) -> Table:
 
 
 def _make_summary(result: dict[str, Any], wanted: int) -> Table:
-    title = f"{result['task']} on {result['plant']}"
+    title = f"{result['task']} on {result['plant']} by {result['controller']}"
     table = Table("", "value", title=title, title_justify="left", title_style="bold")
     trials = str(result["trials"])
     table.add_row("trials", f"{trials} of {wanted}, interrupted" if result["interrupted"] else trials)

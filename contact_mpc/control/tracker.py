@@ -64,12 +64,20 @@ class TrackerOutput:
 
 
 class Tracker:
-    """Receding-horizon tracking of a reference."""
+    """Receding-horizon tracking of a reference.
 
-    def __init__(self, system: System, config: TrackerConfig) -> None:
+    Parameters
+    ----------
+    system, config
+        What moves, and the parameters.
+    mpc : Mpc, optional
+        What solves a step in place of the MPC on the smoothed linearisation, see `contact_mpc.control.comparison`.
+    """
+
+    def __init__(self, system: System, config: TrackerConfig, mpc: Mpc | None = None) -> None:
         self.system, self.config = system, config
         self.period_ns = 1_000_000_000 // config.mpc_rate_hz
-        self._mpc = Mpc(system, config)
+        self._mpc = Mpc(system, config) if mpc is None else mpc
         self._stages_s = config.h_s * np.arange(1, config.horizon_steps + 1)
         self._reference: Reference | None = None
         self._last: CommandPlan | None = None

@@ -7,6 +7,8 @@ dotted names are nested mappings. Later entries win over earlier ones, and named
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.resources import resource
 from contact_mpc.model.system_config import read_yaml
@@ -35,6 +37,32 @@ def load_node_parameters(path: str | Path, node_name: str) -> dict[str, Any]:
     for _, values in sorted(matching, key=lambda entry: _last(entry[0]) == node_name):
         _merge(parameters, values)
     return parameters
+
+
+def apply_setting(parameters: dict[str, dict[str, Any]], setting: str) -> None:
+    """Put "node.key=value" on top of the parameters of nodes, by their names.
+
+    Raises
+    ------
+    ConfigError
+        No such node, or the value is no YAML.
+    """
+    key, separator, text = setting.partition("=")
+    node, dot, name = key.partition(".")
+    if not (separator and dot and name) or node not in parameters:
+        raise ConfigError(
+            f"--set {setting}: expected node.key=value with a node of {', '.join(parameters)}, "
+            "e.g. --set mpc_tracker.mpc_rate_hz=10"
+        )
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"--set {setting}: the value is not valid YAML") from error
+    *parents, leaf = name.split(".")
+    target = parameters[node]
+    for parent in parents:
+        target = target.setdefault(parent, {})
+    target[leaf] = value
 
 
 def _entries(tree: dict[str, Any], prefix: str, file: Path) -> list[tuple[str, dict[str, Any]]]:

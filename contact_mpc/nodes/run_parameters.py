@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from contact_mpc import __version__
 from contact_mpc.errors import ConfigError
-from contact_mpc.model.node_parameters import load_node_parameters
+from contact_mpc.model.node_parameters import apply_setting, load_node_parameters
 from contact_mpc.model.resources import resource_names
 from contact_mpc.model.task import TaskConfig
 from contact_mpc.nodes.lifecycle_client import ACTIVATION_ORDER
@@ -66,7 +64,7 @@ def build_parameters(task: TaskConfig, options: RunOptions, folder: Path, plan_f
     """
     parameters = {name: load_node_parameters(options.parameter_file, name) for name in ACTIVATION_ORDER}
     for setting in options.settings:
-        _apply(parameters, setting)
+        apply_setting(parameters, setting)
     for values in parameters.values():
         values.update(system=str(task.system.path), clock=options.clock, recorded=options.recorded, use_sim_time=True)
     if options.interface is not None:
@@ -95,24 +93,6 @@ def run_duration_s(task: TaskConfig, parameters: dict[str, dict[str, Any]]) -> f
     delay_s = float(parameters["trajectory_server"].get("start_delay_s", DEFAULT_START_DELAY_S))
     total_s = delay_s + task.duration_s + task.hold_s
     return math.ceil(round(total_s / PROGRESS_PERIOD_S, 6)) * PROGRESS_PERIOD_S
-
-
-def _apply(parameters: dict[str, dict[str, Any]], setting: str) -> None:
-    key, separator, text = setting.partition("=")
-    node, dot, name = key.partition(".")
-    if not (separator and dot and name) or node not in parameters:
-        raise ConfigError(
-            f"--set {setting}: expected node.key=value with a node of {', '.join(parameters)}, "
-            "e.g. --set mpc_tracker.mpc_rate_hz=10"
-        )
-    *parents, leaf = name.split(".")
-    target = parameters[node]
-    for parent in parents:
-        target = target.setdefault(parent, {})
-    try:
-        target[leaf] = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ConfigError(f"--set {setting}: the value is not valid YAML") from error
 
 
 def _choose_interface(parameters: dict[str, dict[str, Any]], interface: str) -> None:

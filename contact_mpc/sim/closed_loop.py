@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.control.command_bridge import BridgeCore
-from contact_mpc.control.tracker import Reference, Tracker
+from contact_mpc.control.tracker import Reference
 from contact_mpc.errors import StackError
 from contact_mpc.estimation.state_estimator import StateEstimator
 from contact_mpc.model.plan import Plan
 from contact_mpc.model.state import CommandPlan, EstimatedState
 from contact_mpc.model.system import System
 from contact_mpc.model.task import TaskConfig
+from contact_mpc.sim.controllers import make_controller
 from contact_mpc.sim.holding_effort import holding_effort
 from contact_mpc.sim.loop_config import LoopConfig
 from contact_mpc.sim.loop_log import ClosedLoopResult, LoopLog
@@ -66,7 +67,7 @@ class ClosedLoop:
         self._plant.reset(task.start_q)
         self._sensors = SensorModel(system, config.sensors, seed)
         self._estimator = StateEstimator(system, config.estimator)
-        self._tracker = Tracker(system, config.tracker)
+        self._tracker = make_controller(config.controller, system, config.tracker, config.comparison, seed)
         self._tracker.warm_up()
         self._tracker.set_reference(Reference(start_ns, reference_over_wire(system, plan)))
         self._bridge = BridgeCore(system, config.bridge, lockstep=True)

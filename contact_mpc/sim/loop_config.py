@@ -1,6 +1,7 @@
 """What a closed loop is made of, from the parameter file that the nodes read too."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,10 @@ from contact_mpc.control.bridge_config import BridgeConfig
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.errors import ConfigError
 from contact_mpc.estimation.config import EstimatorConfig
-from contact_mpc.model.node_parameters import load_node_parameters
+from contact_mpc.model.node_parameters import apply_setting, load_node_parameters
 from contact_mpc.model.resources import resource
 from contact_mpc.model.system_config import validate
+from contact_mpc.sim.controllers import CONTROLLERS, ComparisonConfig
 from contact_mpc.sim.sensors import SensorConfig
 
 START_DELAY_S = 0.3
@@ -32,6 +34,10 @@ class LoopConfig:
         Rate of the estimates, a divisor of 1000 and a multiple of the tracker's rate.
     start_delay_s : float
         From the start of time to that of the reference.
+    controller : str
+        What tracks the reference, of `contact_mpc.sim.controllers`.
+    comparison : ComparisonConfig
+        Parameters of the controllers other than the tracker.
     """
 
     tracker: TrackerConfig
@@ -41,6 +47,8 @@ class LoopConfig:
     engine: str = "drake"
     estimate_rate_hz: int = ESTIMATE_RATE_HZ
     start_delay_s: float = START_DELAY_S
+    controller: str = "tracker"
+    comparison: ComparisonConfig = field(default_factory=ComparisonConfig)
 
     def __post_init__(self) -> None:
         for name in ("mpc_rate_hz", "plan_delay_s"):
@@ -54,7 +62,9 @@ class LoopConfig:
             )
 
 
-def load_loop_config(path: str | Path, engine: str | None = None) -> LoopConfig:
+def load_loop_config(
+    path: str | Path, engine: str | None = None, settings: Sequence[str] = (), controller: str = "tracker"
+) -> LoopConfig:
     """Read the parts of the loop from a parameter file of the nodes.
 
     Parameters
@@ -63,15 +73,23 @@ def load_loop_config(path: str | Path, engine: str | None = None) -> LoopConfig:
         A name in config/nodes (that of the task) or the path of a parameter file.
     engine : str, optional
         Physics of the plant; that of the file by default.
+    settings : sequence of str
+        "node.key=value", the last word; the node `comparison` stands for the controllers other than the tracker.
+    controller : str
+        What tracks the reference.
 
     Raises
     ------
     ConfigError
-        No such file, or a key that is unknown, missing or out of range; names file, node and key.
+        No such file or controller, or a key that is unknown, missing or out of range; names file, node and key.
     """
+    if controller not in CONTROLLERS:
+        raise ConfigError(f"controller '{controller}' is unknown; allowed: {', '.join(CONTROLLERS)}")
     file = resource("nodes", path)
     names = ("mpc_tracker", "state_estimator", "command_bridge", "plant", "trajectory_server")
-    nodes = {name: load_node_parameters(file, name) for name in names}
+    nodes = {name: load_node_parameters(file, name) for name in names} | {"comparison": {}}
+    for setting in settings:
+        apply_setting(nodes, setting)
     return LoopConfig(
         tracker=validate(TrackerConfig, _own(nodes["mpc_tracker"]), f"{file}: mpc_tracker"),
         estimator=validate(EstimatorConfig, nodes["state_estimator"].get("estimator", {}), f"{file}: estimator"),
@@ -80,6 +98,8 @@ def load_loop_config(path: str | Path, engine: str | None = None) -> LoopConfig:
         engine=engine or nodes["plant"].get("engine", "drake"),
         estimate_rate_hz=nodes["state_estimator"].get("rate_hz", ESTIMATE_RATE_HZ),
         start_delay_s=nodes["trajectory_server"].get("start_delay_s", START_DELAY_S),
+        controller=controller,
+        comparison=validate(ComparisonConfig, nodes["comparison"], "--set comparison"),
     )
 
 

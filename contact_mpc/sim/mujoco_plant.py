@@ -114,16 +114,34 @@ class MujocoPlant:
         contacts = self._read_contacts() if with_contacts else NO_CONTACTS
         return PlantState(self.time_ns, q, v, *self._torques, contacts)
 
-    def actuated_copy(self) -> tuple[mujoco.MjModel, mujoco.MjData]:
-        """Return model and data in this state, with a position actuator (Kp, Kd) per joint as inputs."""
+    @property
+    def qpos(self) -> FloatArray:
+        """Configuration in MuJoCo's order."""
+        return self._data.qpos
+
+    def q_from_qpos(self, qpos: FloatArray) -> FloatArray:
+        """Return configurations (..., n_q) in the system's order from MuJoCo's."""
+        return qpos[..., self._q_map]
+
+    def actuated_copy(self, *, is_complete: bool = False) -> tuple[mujoco.MjModel, mujoco.MjData]:
+        """Return model and data in this state, with a position actuator (Kp, Kd) per joint as inputs.
+
+        With `is_complete` the actuators have the joints' effort limits and robots carry their own weight.
+        """
         parts = build_parts(self._system, self._perturbation)
         spec = _build_spec(self._system, parts)
         _add_contact_pairs(spec, self._system, self._perturbation.pair_friction(self._system))
-        slots = actuated_slots(self._system, parts)
-        for slot, kp, kd in zip(slots, self._system.kp, self._system.kd, strict=True):
+        system = self._system
+        slots = actuated_slots(system, parts)
+        for slot, kp, kd, limit in zip(slots, system.kp, system.kd, system.tau_max_nm, strict=True):
             joint = f"{slot.owner}/{slot.joint}"
             actuator = spec.add_actuator(name=joint, target=joint, trntype=mujoco.mjtTrn.mjTRN_JOINT)
             actuator.set_to_position(kp=kp, kv=kd)
+            if is_complete:
+                actuator.forcelimited, actuator.forcerange = True, (-limit, limit)
+        robots = {part.owner for part in parts if part.is_robot and is_complete}
+        for body in spec.bodies:
+            body.gravcomp = float(body.name.split("/")[0] in robots)
         model = spec.compile()
         data = mujoco.MjData(model)
         data.qpos[:], data.qvel[:] = self._data.qpos, self._data.qvel
