@@ -115,7 +115,7 @@ class Tracker:
         if self._reference is None:
             return self._hold(state, NO_REFERENCE)
         t_s = (state.t_ns - self._reference.start_ns) / NS_PER_S
-        angle_deg, distance_mm = self._object_error(state, t_s)
+        angle_deg, distance_mm = object_error(self.system, self._reference.plan, t_s, state.q)
         config = self.config
         self._is_lost |= angle_deg > config.lost_angle_deg or distance_mm > 1e3 * config.lost_distance_m
         if self._is_lost:
@@ -160,16 +160,16 @@ class Tracker:
         du[:-1] = np.diff(commands, axis=0) / np.diff(times_s)[:, None]
         return CommandPlan(stamp_ns, times_s, commands, du, np.zeros_like(commands))
 
-    def _object_error(self, state: EstimatedState, t_s: float) -> tuple[float, float]:
-        assert self._reference is not None
-        system = self.system
-        error = system.difference(self._reference.plan.sample_q(system, t_s), state.q)[: system.n_v_u]
-        turns = system.tree.dof_kind[: system.n_v_u] == REVOLUTE
-        return float(np.rad2deg(np.linalg.norm(error[turns]))), float(1e3 * np.linalg.norm(error[~turns]))
-
     def _hold(
         self, state: EstimatedState, status: str, angle_deg: float = float("nan"), distance_mm: float = float("nan")
     ) -> TrackerOutput:
         self._last = None
         plan = CommandPlan.hold(state.t_ns, self.system.n_a)
         return TrackerOutput(plan, status, object_error_deg=angle_deg, object_error_mm=distance_mm)
+
+
+def object_error(system: System, plan: Plan, t_s: float, q: FloatArray) -> tuple[float, float]:
+    """Return rotation, degrees, and translation, mm, of the objects at q (n_q,) from where a plan has them at t_s."""
+    error = system.difference(plan.sample_q(system, t_s), q)[: system.n_v_u]
+    turns = system.tree.dof_kind[: system.n_v_u] == REVOLUTE
+    return float(np.rad2deg(np.linalg.norm(error[turns]))), float(1e3 * np.linalg.norm(error[~turns]))

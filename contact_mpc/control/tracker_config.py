@@ -1,6 +1,6 @@
 """Parameters of the tracker: one frozen place with type, unit, range and meaning of each."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -14,6 +14,9 @@ class TrackerConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
+    mode: Literal["mpc", "playback"] = Field(
+        default="mpc", description="mpc: follow the reference by MPC; playback: hand out its own commands and torques"
+    )
     mpc_rate_hz: int = _quantity(20, "Hz", "rate of the solves, a divisor of 1000", ge=1, le=200)
     plan_delay_s: float = _quantity(
         0.02, "s", "a plan takes effect so long after the state that it was solved from", ge=0.0, le=0.5

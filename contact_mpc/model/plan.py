@@ -3,7 +3,7 @@
 import json
 import zipfile
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from contact_mpc.model.system import System
 FloatArray = NDArray[np.float64]
 FORMAT = "contact_mpc plan 1"
 ARRAYS = ("times_s", "q", "u", "tau_ff", "contact_impulses")
+EDGE_S = 1e-6  # a held torque changes within this time where a trajectory is linear between its points
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,27 @@ class Plan:
                 raise InputError(f"plan: {name} has shape {array.shape}; expected {count} finite rows, one per time")
         if self.du is not None and (self.du.shape != self.u.shape or not np.all(np.isfinite(self.du))):
             raise InputError(f"plan: du has shape {self.du.shape}; expected finite {self.u.shape}, as u")
+
+    def linear(self) -> "Plan":
+        """Return this plan with all quantities linear between instants: a held torque gets a second point per edge.
+
+        The point at times_s[k] - EDGE_S still has tau_ff[k - 1]; u, du and q are interpolated there.
+        """
+        if not self.tau_ff_held or len(self.times_s) == 1:
+            return self
+        before = self.times_s[1:] - EDGE_S
+        times_s = np.sort(np.concatenate([self.times_s, before]))
+        source = np.searchsorted(self.times_s, times_s, side="right") - 1
+        columns = {name: getattr(self, name) for name in ("u", "du") if getattr(self, name) is not None}
+        filled: dict[str, Any] = {
+            name: np.stack([np.interp(times_s, self.times_s, column) for column in array.T], axis=1)
+            for name, array in columns.items()
+        }
+        end = np.searchsorted(self.times_s, times_s - 0.5 * EDGE_S, side="right")  # of the interval, for both points
+        return replace(
+            self, times_s=times_s, tau_ff=self.tau_ff[source], tau_ff_held=False, **filled,
+            q=self.q[end], contact_impulses=self.contact_impulses[end],
+        )  # fmt: skip
 
     def sample_u(self, t_s: float) -> FloatArray:
         """Return the command at t_s, held constant outside the plan."""

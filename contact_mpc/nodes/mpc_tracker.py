@@ -18,7 +18,8 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
-from contact_mpc.control.tracker import NO_REFERENCE, Reference, Tracker
+from contact_mpc.control.controllers import build_tracker
+from contact_mpc.control.tracker import NO_REFERENCE, Reference
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.errors import InputError
 from contact_mpc.model.object_motion import state_from_motion
@@ -58,7 +59,7 @@ class MpcTrackerNode(ContactNode):
         config: MpcTrackerConfig = self.config
         self._system = load_system(config.system)
         self._order = messages.JointOrder(self._system.joint_names)
-        self._tracker = Tracker(self._system, config)
+        self._tracker = build_tracker(self._system, config)
         self._tracker.warm_up()
         self._period_ns = self._tracker.period_ns
         self._reset()

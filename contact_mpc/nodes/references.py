@@ -1,7 +1,8 @@
 """A plan as the two messages of a reference, and back: commands over time, and poses of the objects over time.
 
-The joint positions of a plan do not travel: the tracker follows objects and commands. What is read back has the
-commands in their place, and no contact impulses.
+Messages are linear between their points: held torques get two points where they change. The joint positions of a plan
+do not travel: the tracker follows objects and commands. What is read back has the commands in their place, and no
+contact impulses.
 """
 
 import numpy as np
@@ -19,8 +20,9 @@ FloatArray = NDArray[np.float64]
 
 
 def to_reference(system: System, plan: Plan, start_ns: int) -> JointTrajectory:
-    """Return u and tau_ff along a plan that starts at start_ns."""
-    return messages.to_trajectory(start_ns, system.joint_names, plan.times_s, plan.u, None, plan.tau_ff)
+    """Return u, du and tau_ff along a plan that starts at start_ns."""
+    plan = plan.linear()
+    return messages.to_trajectory(start_ns, system.joint_names, plan.times_s, plan.u, plan.du, plan.tau_ff)
 
 
 def to_object_reference(system: System, plan: Plan, start_ns: int) -> MultiDOFJointTrajectory:
@@ -28,6 +30,7 @@ def to_object_reference(system: System, plan: Plan, start_ns: int) -> MultiDOFJo
     message = MultiDOFJointTrajectory(joint_names=list(system.object_names))
     message.header.frame_id = "world"
     messages.set_stamp(message.header.stamp, start_ns)
+    plan = plan.linear()
     for time_s, q in zip(plan.times_s, plan.q, strict=True):
         point = MultiDOFJointTrajectoryPoint(time_from_start=messages.to_duration(float(time_s)))
         for index in range(len(system.object_names)):
@@ -46,7 +49,7 @@ def read_reference(
     InputError
         Joints or objects are missing, times differ, or a value is not finite.
     """
-    times_s, u, _, tau_ff = messages.read_trajectory(commands, order)
+    times_s, u, velocities, tau_ff = messages.read_trajectory(commands, order)
     if list(objects.joint_names) != list(system.object_names):
         raise InputError(
             f"object_reference names {', '.join(objects.joint_names) or 'nothing'}; "
@@ -62,7 +65,8 @@ def read_reference(
         q[i, : system.n_q_u] = system.q_from_object_pose(R_WB, p_WB, guess)
         q[i, system.n_q_u :] = u[i]
         guess = q[i]
-    return Plan(times_s, q, u, tau_ff, np.zeros((len(times_s), 0, 3)), {"source": "reference topics"})
+    du = velocities if any(point.velocities for point in commands.points) else None
+    return Plan(times_s, q, u, tau_ff, np.zeros((len(times_s), 0, 3)), {"source": "reference topics"}, du)
 
 
 def _to_transform(R: FloatArray, p: FloatArray) -> Transform:

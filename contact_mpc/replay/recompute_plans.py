@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from contact_mpc.control.tracker import Reference, Tracker
+from contact_mpc.control.controllers import Controller, build_tracker
+from contact_mpc.control.tracker import Reference
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.errors import BagError, InputError
 from contact_mpc.model.object_motion import ObjectMotion, state_from_motion
@@ -56,7 +57,8 @@ def recompute_plans(
     record: RunRecord, system: System, config: TrackerConfig, advance: Advance
 ) -> Iterator[tuple[TrajectoryMessage, CommandPlan | None]]:
     """Yield every recorded plan with the recomputed one, None where the estimate is missing."""
-    tracker, estimates, references = Tracker(system, config), _Estimates(record, system), _References(record, system)
+    tracker, estimates = build_tracker(system, config), _Estimates(record, system)
+    references = _References(record, system)
     tracker.warm_up()
     tracker.reset()
     last_ns = -1
@@ -106,11 +108,12 @@ def read_reference(system: System, commands: TrajectoryMessage, objects: ObjectT
         q[i, : system.n_q_u] = system.q_from_object_pose(R_WB, objects.position_m[i, 0], guess)
         q[i, system.n_q_u :] = u[i]
         guess = q[i]
-    return Plan(commands.times_s, q, u, tau_ff, np.zeros((len(u), 0, 3)), {"source": "reference topics"})
+    du = _columns(commands, commands.velocity, system) if commands.velocity.size else None
+    return Plan(commands.times_s, q, u, tau_ff, np.zeros((len(u), 0, 3)), {"source": "reference topics"}, du)
 
 
 def _recompute(
-    tracker: Tracker, estimates: "_Estimates", references: "_References", stamp_ns: int
+    tracker: Controller, estimates: "_Estimates", references: "_References", stamp_ns: int
 ) -> CommandPlan | None:
     received_ns = estimates.received_ns(stamp_ns)
     if received_ns is None:
@@ -212,7 +215,7 @@ class _References:
         self._objects: ObjectTrajectoryMessage | None = None
         self._is_set = False
 
-    def apply(self, tracker: Tracker, until_ns: int) -> bool:
+    def apply(self, tracker: Controller, until_ns: int) -> bool:
         """Hand over what was received until then; returns whether there is a reference to follow."""
         while self._waiting and self._waiting[0].receive_ns <= until_ns:
             message = self._waiting.pop(0)
@@ -226,7 +229,7 @@ class _References:
             self._pair(tracker)
         return self._is_set
 
-    def _pair(self, tracker: Tracker) -> None:
+    def _pair(self, tracker: Controller) -> None:
         commands, objects = self._commands, self._objects
         if commands is None or objects is None or commands.stamp_ns != objects.stamp_ns:
             return

@@ -9,12 +9,13 @@ from pydantic import BaseModel, ConfigDict
 from contact_mpc.control.comparison.admm import AdmmConfig, AdmmMpc
 from contact_mpc.control.comparison.open_loop import OpenLoop
 from contact_mpc.control.comparison.sampling import SamplingConfig, SamplingMpc
+from contact_mpc.control.controllers import Controller, build_tracker
 from contact_mpc.control.tracker import Tracker
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.model.system import System
 
 CONTROLLERS = {
-    "tracker": "MPC on the smoothed linearisation",
+    "tracker": "MPC on the smoothed linearisation, or what mpc_tracker.mode says",
     "open_loop": "the reference's commands replayed",
     "one_step": "one step of the smoothed linearisation, no rate cost, no contact matching (seeds/003)",
     "admm_lcs": "MPC on a linear complementarity system by ADMM (C3)",
@@ -33,7 +34,7 @@ class ComparisonConfig(BaseModel):
 
 def make_controller(
     name: str, system: System, config: TrackerConfig, comparison: ComparisonConfig, seed: int = 0
-) -> Tracker:
+) -> Controller:
     """Return a controller of `CONTROLLERS` with the tracker's configuration as far as it applies.
 
     Parameters
@@ -54,7 +55,7 @@ def make_controller(
         config = config.model_copy(update={"horizon_steps": comparison.sampling.horizon_steps})
         rollouts = MujocoRollouts(system, config.friction, config.h_s, comparison.sampling)
         return Tracker(system, config, SamplingMpc(system, config, comparison.sampling, rollouts, seed))
-    return Tracker(system, config)
+    return build_tracker(system, config)
 
 
 def one_step_config(config: TrackerConfig) -> TrackerConfig:

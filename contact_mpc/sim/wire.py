@@ -57,6 +57,7 @@ def state_over_wire(system: System, state: EstimatedState, q_guess: FloatArray) 
 
 def reference_over_wire(system: System, plan: Plan) -> Plan:
     """Return a plan as the tracker builds it from reference and object_reference: with commands in place of q_a."""
+    plan = plan.linear()
     q = np.empty((len(plan.times_s), system.n_q))
     guess = system.q_default
     for i, q_sent in enumerate(plan.q):
@@ -64,4 +65,4 @@ def reference_over_wire(system: System, plan: Plan) -> Plan:
         q[i, system.n_q_u :] = plan.u[i]
         guess = q[i]
     times_s = times_over_wire(plan.times_s)
-    return Plan(times_s, q, plan.u, plan.tau_ff, np.zeros((len(times_s), 0, 3)), plan.provenance)
+    return Plan(times_s, q, plan.u, plan.tau_ff, np.zeros((len(times_s), 0, 3)), plan.provenance, plan.du)
