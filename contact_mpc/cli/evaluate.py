@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from contact_mpc.cli.evaluation_table import make_table
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit, to_plain
 from contact_mpc.cli.trials import ALL, make_cases, run_trials
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.task import load_task
@@ -21,7 +21,7 @@ from contact_mpc.sim.campaign import check_backend
 from contact_mpc.sim.evaluation import EvaluationSpec, loose_tolerances
 from contact_mpc.sim.loop_config import load_loop_config
 from contact_mpc.sim.plant import ENGINES
-from contact_mpc.sim.summary import summarise
+from contact_mpc.sim.summary import describe_outcomes, summarise
 from contact_mpc.sim.trials import Disturbance, trial_seeds
 
 
@@ -50,6 +50,7 @@ def evaluate(
     noise_scale: Annotated[
         float, typer.Option(min=0.0, max=100.0, help="Factor on the pose noise of 1 mm and 1 degree.")
     ] = 1.0,
+    report: Annotated[Path | None, typer.Option(help="Folder for an HTML page with plots and tables.")] = None,
     required_rate: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Success rate from which the exit code is 0.")
     ] = 0.9,
@@ -75,7 +76,7 @@ def evaluate(
         "axes": [case.task.axis for case in cases],
         "tolerance_deg": config.tolerance_deg, "tolerance_mm": config.tolerance_mm,
         "loose_tolerance_deg": loose_deg, "loose_tolerance_mm": loose_mm, **figures,
-        "interrupted": campaign.is_interrupted, "goal_met": goal_met,
+        "outcomes": describe_outcomes(campaign.outcomes), "interrupted": campaign.is_interrupted, "goal_met": goal_met,
     }  # fmt: skip
     if trial_seed is not None:
         result["trial_seed"] = trial_seed
@@ -88,6 +89,10 @@ def evaluate(
     )  # fmt: skip
     for failure in result["failures"]:
         failure["command"] = f"{repeat} --trial-seed {failure['seed']}"
+    if report is not None:
+        from contact_mpc.replay.evaluation_report import write_evaluation_report
+
+        result["report"] = write_evaluation_report(to_plain(result), report)
     emit(result, as_json, make_table(result, len(seeds)))
     raise typer.Exit(EXIT_INTERRUPTED if campaign.is_interrupted else 0 if goal_met else EXIT_GOAL_MISSED)
 

@@ -71,16 +71,16 @@ def render_report(record: RunRecord, metrics: RunMetrics, system: System, task: 
         "verdict_class": "met" if metrics.goal_met else "missed",
         "notes": _notes(metrics),
         "results": _results(metrics, task),
-        "plots": "\n".join(_plot(figure) for figure in figures),
+        "plots": "\n".join(plot_card(figure) for figure in figures),
         "provenance": _provenance(record, system),
         "scene_caption": html.escape(SCENE_CAPTION + SOURCES[evaluation.source]),
-        "style": _asset("report.css"),
-        "scene_script": _asset("scene.js"),
-        "page_script": _asset("page.js"),
+        "style": asset("report.css"),
+        "scene_script": asset("scene.js"),
+        "page_script": asset("page.js"),
         "plotly": plotly_source(),
-        "data": _json({"scene": scene, "figures": {figure.key: figure.to_json() for figure in figures}}),
+        "data": inline_json({"scene": scene, "figures": {figure.key: figure.to_json() for figure in figures}}),
     }
-    return Template(_asset("report.html")).substitute(fields)
+    return Template(asset("report.html")).substitute(fields)
 
 
 def plotly_source() -> str:
@@ -92,14 +92,15 @@ def plotly_source() -> str:
     return str(get_plotlyjs())
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return the text of a file in replay/assets."""
     try:
         return (resources.files("contact_mpc.replay") / "assets" / name).read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise ModelError(f"assets/{name} of contact_mpc.replay is missing; install the package again") from error
 
 
-def _json(data: Any) -> str:
+def inline_json(data: Any) -> str:
     """Return JSON that may stand inside a script element."""
     return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
 
@@ -126,7 +127,8 @@ def _results(metrics: RunMetrics, task: TaskConfig) -> str:
     return f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
 
 
-def _plot(figure: Figure) -> str:
+def plot_card(figure: Figure) -> str:
+    """Return the place on the page where a figure is drawn."""
     kind = "card wide" if figure.is_wide else "card"
     title, caption = html.escape(figure.title), html.escape(figure.caption)
     return (

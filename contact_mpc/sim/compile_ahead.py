@@ -41,11 +41,16 @@ def compile_ahead(engine: str) -> None:
 
 def _mark() -> Path:
     """Return the file that stands for a compiled state of the present sources."""
+    return PACKAGE / "__pycache__" / f"compiled-{source_digest()}"
+
+
+def source_digest() -> str:
+    """Return a digest of Python and of the package's sources, by names, sizes and times of change."""
     digest = hashlib.sha256(sys.version.encode())
     for path in sorted(PACKAGE.rglob("*.py")):
         status = path.stat()
         digest.update(f"{path.relative_to(PACKAGE)} {status.st_mtime_ns} {status.st_size}\n".encode())
-    return PACKAGE / "__pycache__" / f"compiled-{digest.hexdigest()[:16]}"
+    return digest.hexdigest()[:16]
 
 
 def _run_shortly(engine: str) -> None:

@@ -34,6 +34,18 @@ def wilson_interval(successes: int, trials: int, z: float = Z_95) -> tuple[float
     return low, 1.0 if successes == trials else (centre + half) / (1.0 + z2)
 
 
+def paired_p_value(gained: int, lost: int) -> float:
+    """Return the exact two-sided p-value of McNemar's test: are trials gained as likely as trials lost?
+
+        min(1, 2 sum_{k <= min(gained, lost)} C(n, k) / 2^n),   n = gained + lost
+
+    Source: Q. McNemar, "Note on the sampling error of the difference between correlated proportions", 1947.
+    """
+    n = gained + lost
+    tail = sum(math.comb(n, k) for k in range(min(gained, lost) + 1))
+    return min(1.0, 2.0 * tail / 2**n)
+
+
 def statistics_of(values: Sequence[float]) -> dict[str, float] | None:
     """Return {median, p90, p99, max} of the finite values; None if there are none."""
     finite: NDArray[np.float64] = np.array([value for value in values if np.isfinite(value)])

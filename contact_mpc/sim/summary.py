@@ -40,6 +40,12 @@ def summarise(outcomes: Sequence[TrialOutcome], disturbance: Disturbance, scale:
     }
 
 
+def describe_outcomes(outcomes: Sequence[TrialOutcome]) -> list[dict[str, Any]]:
+    """Return every trial in a few words, in their order."""
+    names = ("seed", "axis", "goal_met", "dropped", "angle_error_deg", "position_error_mm")
+    return [{name: getattr(item, name) for name in names} for item in outcomes]
+
+
 def rates(outcomes: Sequence[TrialOutcome]) -> dict[str, Any]:
     """Return trials, both success rates and the drops, with their 95 % intervals; rates of nothing are NaN."""
     count = len(outcomes)

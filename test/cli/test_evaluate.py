@@ -170,3 +170,14 @@ def _members(group: int) -> list[int]:
         except ProcessLookupError:
             continue
     return found
+
+
+def test_page_shows_every_trial_and_failure(task_file, tmp_path):
+    pytest.importorskip("plotly")
+    result = evaluate_json(task_file, "--trials", "4", "--seed", "5", "--report", str(tmp_path / "page"))
+    page = Path(result["report"]).read_text()
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0].replace("<\\/", "</"))
+    assert {"by_axis", "errors", "by_friction", "by_offset_x_mm"} <= set(data)
+    assert sum(len(trace["x"]) for trace in data["errors"]["data"]) == 4 == len(result["outcomes"])
+    for failure in result["failures"]:
+        assert failure["command"] in page

@@ -4,7 +4,11 @@ import typer
 
 from contact_mpc.cli.lazy import Command, build_group, first_word
 
-STUDIES: dict[str, Command] = {}
+STUDIES: dict[str, Command] = {
+    "tracking": Command(
+        "contact_mpc.cli.study.tracking", "Ablation and sensitivity of the tracking loop; comparison of controllers."
+    ),
+}
 
 
 def build_app(arguments: list[str]) -> typer.Typer:

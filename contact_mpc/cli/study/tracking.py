@@ -1,0 +1,187 @@
+"""``contact-mpc study tracking``: what each part of the loop is worth, how far it can be detuned, how others do.
+
+All variants run the same trials (same plant, starts, noise), so that differences are counted in pairs: trials that a
+variant gains and loses against the first row, with McNemar's p-value. Ctrl-C keeps what is done; with --out a later
+call goes on from there.
+"""
+
+import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.table import Table
+
+from contact_mpc.cli.output import EXIT_INTERRUPTED, emit, to_plain
+from contact_mpc.cli.trials import ALL, make_cases, run_trials
+from contact_mpc.errors import ConfigError
+from contact_mpc.model.task import TaskConfig, load_task
+from contact_mpc.sim.campaign import check_backend
+from contact_mpc.sim.evaluation import Case, EvaluationSpec, TrialOutcome
+from contact_mpc.sim.loop_config import load_loop_config
+from contact_mpc.sim.outcome_store import OutcomeStore, make_key
+from contact_mpc.sim.plant import ENGINES
+from contact_mpc.sim.statistics import paired_p_value, statistics_of
+from contact_mpc.sim.summary import rates
+from contact_mpc.sim.trials import Disturbance, trial_seeds
+from contact_mpc.sim.variants import STUDIES, Variant, build_variants
+
+
+def tracking(
+    what: Annotated[str, typer.Option(help="ablation, sensitivity or comparison.")],
+    task: Annotated[str, typer.Option(help="Name of a task in config/tasks, or the path of a task file.")] = (
+        "allegro_ball"
+    ),
+    axis: Annotated[str, typer.Option(help="Turn about +x, -x, +y, -y, +z or -z; all: those of the task file.")] = ALL,
+    trials: Annotated[int, typer.Option(min=1, max=100_000, help="Trials per row.")] = 24,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the trials' seeds.")] = 0,
+    plant: Annotated[str, typer.Option(help="Physics engine: drake or mujoco.")] = "drake",
+    jobs: Annotated[int, typer.Option(min=1, max=256, help="Trials at the same time.")] = 1,
+    backend: Annotated[str, typer.Option(help="Who runs them, of joblib: loky, dask or ray.")] = "loky",
+    only: Annotated[str, typer.Option(help="Only rows whose group or label contains this text.")] = "",
+    params: Annotated[
+        Path | None, typer.Option(help="Parameter file of the nodes; by default config/nodes/TASK.yaml.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="File of outcomes; a later call goes on from there.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Folder for an HTML page with table and plots.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Run variants of the tracking loop on the same trials: ablation, sensitivity, or comparison of controllers."""
+    if what not in STUDIES:
+        raise ConfigError(f"--what {what} is unknown; allowed: {', '.join(STUDIES)}")
+    if plant not in ENGINES:
+        raise ConfigError(f"--plant {plant} is unknown; allowed: {', '.join(ENGINES)}")
+    check_backend(backend)
+    config, store = load_task(task), OutcomeStore(out)
+    parameters = params or config.name
+    base = load_loop_config(parameters, plant)
+    friction = float(np.mean([pair.mu for pair in config.system.pairs]))
+    variants = [item for item in build_variants(what, base, friction) if only in item.group or only in item.label]
+    if not variants:
+        raise ConfigError(f"--only {only} matches no row of {what}")
+    cases = make_cases(config, axis)
+    specs = [
+        EvaluationSpec(
+            cases, load_loop_config(parameters, plant, item.settings, item.controller), Disturbance(),
+            noise_scale=item.noise_scale,
+        )
+        for item in variants
+    ]  # fmt: skip
+    seeds = trial_seeds(seed, trials, len(cases))
+    found, is_interrupted = _run(specs, seeds, store, jobs, backend, f"{config.name}: {what}")
+    rows = summarise_rows(variants, [[row.get(item) for item in seeds] for row in found])
+    result: dict[str, Any] = {
+        "task": config.name, "what": what, "plant": plant, "seed": seed, "trials": trials, "rows": rows,
+        "interrupted": is_interrupted, "goal_met": not is_interrupted,
+    }  # fmt: skip
+    if report is not None:
+        from contact_mpc.replay.study_report import write_study_report
+
+        result["report"] = write_study_report(to_plain(result), report)
+    emit(result, as_json, make_table(result))
+    raise typer.Exit(EXIT_INTERRUPTED if is_interrupted else 0)
+
+
+def _run(
+    specs: list[EvaluationSpec], seeds: list[int], store: OutcomeStore, jobs: int, backend: str, title: str
+) -> tuple[list[dict[int, TrialOutcome]], bool]:
+    """Return the outcomes of each spec by seed; trials go round the specs, so that all of them get on together."""
+    keys = [make_key(*_identity(spec)) for spec in specs]
+    found: list[dict[int, TrialOutcome]] = [{} for _ in specs]
+    missing: list[tuple[int, int]] = []
+    for item in seeds:
+        for k, key in enumerate(keys):
+            known = store.find(key, item)
+            if known is None:
+                missing.append((k, item))
+            else:
+                found[k][item] = known
+
+    def keep(index: int, outcome: TrialOutcome) -> None:
+        k, item = missing[index]
+        found[k][item] = outcome
+        store.add(keys[k], outcome)
+
+    campaign = run_trials([(specs[k], item) for k, item in missing], jobs, title, backend, keep)
+    return found, campaign.is_interrupted
+
+
+def _identity(spec: EvaluationSpec) -> tuple[Any, ...]:
+    """Return what the outcomes of a spec depend on, as plain values."""
+    loop = spec.config
+    parts = [part.model_dump() for part in (loop.tracker, loop.estimator, loop.bridge, loop.sensors, loop.comparison)]
+    own = (loop.engine, loop.estimate_rate_hz, loop.start_delay_s, loop.controller, spec.scale, spec.noise_scale)
+    return parts, own, spec.disturbance.model_dump(), [_describe_case(case) for case in spec.cases]
+
+
+def _describe_case(case: Case) -> dict[str, Any]:
+    task: TaskConfig = case.task
+    goal = to_plain(asdict(task.goal))
+    times = (task.duration_s, task.hold_s, task.tolerance_deg, task.tolerance_mm)
+    return {"task": task.name, "goal": goal, "times": times, "digest": task.system.digest, "u": case.plan.u.tolist()}
+
+
+def summarise_rows(variants: list[Variant], outcomes: list[list[TrialOutcome | None]]) -> list[dict[str, Any]]:
+    """Return the figures of each variant; outcomes are by variant and trial, None where a trial was not run.
+
+    Trials gained and lost count against the first variant of a study of ablations or controllers; rows of a
+    sensitivity have none.
+    """
+    return [
+        {
+            **asdict(variant), **rates(done := [item for item in row if item is not None]),
+            **_paired(outcomes[0], row, variant.value is None),
+            "angle_error_deg": statistics_of([item.angle_error_deg for item in done]),
+            "position_error_mm": statistics_of([item.position_error_mm for item in done]),
+            "solve_ms": statistics_of([value for item in done for value in item.solve_ms]),
+        }
+        for variant, row in zip(variants, outcomes, strict=True)
+    ]  # fmt: skip
+
+
+def _paired(
+    first: list[TrialOutcome | None], row: list[TrialOutcome | None], is_paired: bool
+) -> dict[str, Any]:
+    if not is_paired:
+        return {}
+    pairs = [(a, b) for a, b in zip(first, row, strict=True) if a is not None and b is not None]
+    gained = sum(b.goal_met and not a.goal_met for a, b in pairs)
+    lost = sum(a.goal_met and not b.goal_met for a, b in pairs)
+    return {"gained": gained, "lost": lost, "p_value": paired_p_value(gained, lost)}
+
+
+def make_table(result: dict[str, Any]) -> Table:
+    """Return one row per variant."""
+    is_paired = "gained" in result["rows"][0]
+    title = f"{result['what']} of {result['task']} on {result['plant']}"
+    table = Table(title=title, title_justify="left", title_style="bold")
+    names = ["", "n", "goal met (95 %)", "looser", "drops", "deg", "mm", "ms: median, p99"]
+    for name in [*names, *(["+ / - (p)"] if is_paired else [])]:
+        table.add_column(name, justify="left" if not name else "right")
+    group = ""
+    for row in result["rows"]:
+        if row["value"] is not None and row["group"] != group:
+            group = row["group"]
+            table.add_row(f"[bold]{group}[/]")
+        table.add_row(*_cells(row, is_paired))
+    table.caption = "deg, mm: median errors; + / -: trials gained and lost against the first row" if is_paired else None
+    table.caption_justify = "left"
+    return table
+
+
+def _cells(row: dict[str, Any], is_paired: bool) -> list[str]:
+    if not row["trials"]:
+        return [row["label"], "0"]
+    low, high = row["success_interval_95"]
+    found = (row["angle_error_deg"], row["position_error_mm"])
+    errors = ["-" if item is None else f"{item['median']:.2f}" for item in found]
+    solve = row["solve_ms"]
+    cells = [
+        row["label"], str(row["trials"]), f"{100 * row['success_rate']:.0f}% ({100 * low:.0f}-{100 * high:.0f})",
+        f"{100 * row['loose_success_rate']:.0f}%", str(row["drops"]), *errors,
+        "-" if solve is None else f"{solve['median']:.2f}, {solve['p99']:.2f}",
+    ]  # fmt: skip
+    return [*cells, f"{row['gained']} / {row['lost']} ({row['p_value']:.2g})"] if is_paired else cells

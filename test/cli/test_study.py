@@ -1,0 +1,79 @@
+"""``contact-mpc study tracking`` on a task of 0.1 s in which an object floats: rows, pairs, going on, the page."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from contact_mpc.cli.main import build_app
+
+TASK = """
+name: float
+system: planar_hand_ball
+start:
+  joints_rad: {left_1: -0.8, left_2: -0.3, right_1: 0.8, right_2: 0.3}
+  commands_rad: {left_1: -0.8, left_2: -0.3, right_1: 0.8, right_2: 0.3}
+  object_position_m: [0.0, 0.0, 0.8]
+goal: {rotation_axis: [1.0, 0.0, 0.0], rotation_deg: 0.0}
+duration_s: 0.1
+hold_s: 0.0
+tolerance_deg: 2.0
+tolerance_mm: 2.5
+"""
+
+
+@pytest.fixture
+def study(tmp_path):
+    path = tmp_path / "float.yaml"
+    path.write_text(TASK)
+
+    def call(*options: str):
+        arguments = ["study", "tracking", "--task", str(path), "--params", "planar_hand_ball", *options]
+        return CliRunner().invoke(build_app(arguments), arguments)
+
+    return call
+
+
+def test_rows_run_the_same_trials_and_count_pairs(study):
+    result = json.loads(study("--what", "ablation", "--trials", "3", "--only", "one", "--json").stdout)
+    assert [row["label"] for row in result["rows"]] == ["one step", "one iteration per command"]
+    for row in result["rows"]:  # nothing touches the object, so that no ingredient matters
+        assert (row["trials"], row["gained"], row["lost"], row["p_value"]) == (3, 0, 0, 1.0)
+        assert row["success_rate"] == result["rows"][0]["success_rate"]
+
+
+def test_later_call_goes_on_from_the_file(study, tmp_path):
+    options = ["--what", "sensitivity", "--only", "noise", "--out", str(tmp_path / "o.jsonl"), "--json"]
+    first = json.loads(study(*options, "--trials", "2").stdout)
+    lines = (tmp_path / "o.jsonl").read_text().splitlines()
+    assert len(lines) == 2 * len(first["rows"])
+    more = json.loads(study(*options, "--trials", "3").stdout)
+    assert (tmp_path / "o.jsonl").read_text().splitlines()[: len(lines)] == lines
+    assert len((tmp_path / "o.jsonl").read_text().splitlines()) == 3 * len(more["rows"])
+    assert [row["trials"] for row in more["rows"]] == [3] * len(more["rows"])
+
+
+def test_page_has_a_plot_per_group_and_the_table(study, tmp_path):
+    pytest.importorskip("plotly")
+    shown = study("--what", "sensitivity", "--only", "delay", "--trials", "1", "--report", str(tmp_path / "page"))
+    assert shown.exit_code == 0
+    page = (tmp_path / "page" / "sensitivity.html").read_text()
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0].replace("<\\/", "</"))
+    (figure,) = data.values()
+    assert figure["data"][0]["x"] == [0.0, 10.0, 20.0, 40.0, 60.0]
+    assert all(f"<td>delay of poses, ms: {value}</td>" in page for value in (0, 10, 20, 40, 60))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--what", "luck"], "allowed: ablation, sensitivity, comparison"),
+        (["--what", "ablation", "--only", "magic"], "--only magic matches no row of ablation"),
+        (["--what", "ablation", "--plant", "gazebo"], "allowed: drake, mujoco"),
+    ],
+)
+def test_mistake_ends_in_one_line(study, options, message):
+    shown = study(*options)
+    assert shown.exit_code == 2
+    assert message in shown.stderr
+    assert len(shown.stderr.strip().splitlines()) == 1
