@@ -37,6 +37,12 @@ def plan(
     ] = False,
     samples: Annotated[int, typer.Option(min=1, max=100000, help="Postures to try with --grasp.")] = 300,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the search with --grasp.")] = 0,
+    displacement: Annotated[
+        float | None, typer.Option(help="Pushes: how far the object goes, m (a door: rad); the task's by default.")
+    ] = None,
+    direction_deg: Annotated[
+        float | None, typer.Option(help="Pushes of a block: direction from the world's x axis; the task's by default.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the table.")] = False,
 ) -> None:
     """Optimise the reference trajectory of a task and write a plan file, or search for its start posture."""
@@ -44,6 +50,12 @@ def plan(
     if grasp:
         _search(config, samples, seed, as_json)
         return
+    if config.planner.get("method") == "contact_implicit":
+        from contact_mpc.cli.plan_push import plan_contact_implicit  # casadi, for such tasks alone
+
+        plan_contact_implicit(config, out, _read_settings(settings or []), displacement, direction_deg, as_json)
+    if displacement is not None or direction_deg is not None:
+        raise ConfigError(f"task '{config.name}' is no push: --displacement and --direction-deg have no meaning for it")
     started = time.perf_counter()
     with _progress("optimising") as report:
         result = plan_task(config, _read_settings(settings or []), report)

@@ -1,0 +1,108 @@
+"""Initial guess: one hit at a given time, after which the object coasts to its goal.
+
+The head speeds up to the object, pushes it off at the speed that carries it to the goal, and brakes while the object
+coasts. Nothing of it binds the search; it settles in which local minimum it ends, so several are tried.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_mpc.planning.contact_implicit.bounds import Modes
+from contact_mpc.planning.contact_implicit.geometry import ToolGeometry
+from contact_mpc.planning.contact_implicit.instance import Instance, direction
+from contact_mpc.planning.contact_implicit.model import Model
+from contact_mpc.planning.contact_implicit.program import Program
+
+FloatArray = NDArray[np.float64]
+BRAKING_STEPS = 8
+BISECTIONS = 40
+LARGEST_SCALE = 100.0
+SMALL_FORCE_N = 0.1
+FORCE_SCALE_N, GAP_SCALE_M = 10.0, 0.01
+
+
+def guess(model: Model, program: Program, geometry: ToolGeometry, instance: Instance, contact_step: int) -> FloatArray:
+    """Return variables (n_z,) of a program that touches at `contact_step`."""
+    n, o, dt, steps = model.n_r, model.n_o, model.dt_s, program.steps
+    d, x_0 = direction(model, instance.heading_rad), instance.x_0
+    speed = _coasting(model, instance, contact_step, steps)
+    travel = np.cumsum(dt * speed)
+    w = x_0[n : n + o] + travel[:, None] * d
+    q = geometry.follow(x_0[:n], _head_path(model, geometry, instance, contact_step, speed))
+    q[0] = x_0[:n]
+    v = np.vstack([x_0[n + o : 2 * n + o], np.diff(q, axis=0) / dt])
+    v = np.clip(v, -model.system.v_max, model.system.v_max)
+    x = np.hstack([q, w, v, speed[:, None] * d])
+    x[0] = x_0
+    u = np.zeros((steps, model.n_u))
+    u[:, :n] = np.diff(v, axis=0) / dt
+    along = float(d @ geometry.gap(q[contact_step], w[contact_step], instance.heading_rad)[1])
+    u[:, n] = SMALL_FORCE_N
+    u[contact_step, n] += float(d @ (model.thing.inertia * d)) * speed[contact_step + 1] / (dt * max(along, 0.1))
+    if model.has_friction:
+        u[:, n + 1] = model.thing.breakaway_n * np.where(speed[1:] > 0.0, 0.99, 0.1)
+    return program.pack(x, u)
+
+
+def _coasting(model: Model, instance: Instance, contact_step: int, steps: int) -> FloatArray:
+    """Speed along d (N,) after a hit at contact_step, such that the object ends at the goal."""
+    dt, distance = model.dt_s, instance.goal - instance.start(model)
+    after = np.arange(steps - contact_step)
+    if model.has_friction:
+        slowing = model.thing.breakaway_n / model.thing.inertia[0]
+        coasting = np.maximum(np.sqrt(2.0 * slowing * max(distance, 0.0)) - slowing * dt * after, 0.0)
+    else:
+        coasting = np.ones(len(after))
+    speed = np.concatenate([np.zeros(contact_step + 1), coasting])
+    return speed * distance / max(float(dt * speed.sum()), 1e-9)
+
+
+def _head_path(
+    model: Model, geometry: ToolGeometry, instance: Instance, contact_step: int, speed: FloatArray
+) -> FloatArray:
+    """Positions of the head (N, 3), m: from the start to the object, then behind it until it brakes."""
+    n, o, thing = model.n_r, model.n_o, model.thing
+    d, w_0 = direction(model, instance.heading_rad), instance.x_0[n : n + o]
+    start, _ = geometry.head(instance.x_0[:n])
+    braking = np.zeros(len(speed))
+    count = min(BRAKING_STEPS, len(speed) - 1 - contact_step)
+    braking[contact_step + 1 : contact_step + 1 + count] = 1.0 - np.arange(count) / count
+    followed = np.cumsum(model.dt_s * braking * speed[contact_step + 1])
+    reach = [thing.touch(w_0 + s * d, instance.heading_rad, start, model.head_radius_m) for s in followed]
+    share = np.ones(len(speed))
+    share[: contact_step + 1] = np.cumsum(np.arange(contact_step + 1.0) ** 2)
+    share[: contact_step + 1] /= max(share[contact_step], 1.0)
+    return start + share[:, None] * (np.array(reach) - start)
+
+
+def read_modes(model: Model, program: Program, geometry: ToolGeometry, instance: Instance, z: FloatArray) -> Modes:
+    """Return the modes that a relaxed solution stands for.
+
+    A step is in contact where the force outweighs the gap. Whether the object slides follows from these forces alone:
+    they are scaled until the object, stepped forwards by (4) and (12), stops at the goal. Reading it off the relaxed
+    speeds would leave the step at which it stops to chance, and a wrong one has no solution.
+    """
+    x, u = program.unpack(z)
+    n, o = model.n_r, model.n_o
+    gaps = np.array([geometry.gap(row[:n], row[n : n + o], instance.heading_rad)[0] for row in x[:-1]])
+    contact = u[:, n] / FORCE_SCALE_N > np.maximum(gaps, 0.0) / GAP_SCALE_M
+    if not model.has_friction:
+        return Modes(contact, np.ones(program.steps, dtype=np.bool_))
+    force, speed = np.where(contact, u[:, n], 0.0), float(direction(model, instance.heading_rad) @ x[0, 2 * n + o :])
+    low, high = 0.0, LARGEST_SCALE
+    goal = instance.goal - instance.start(model)
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (low + high)
+        too_far = _slide(model, middle * force, speed)[0] > goal
+        low, high = (low, middle) if too_far else (middle, high)
+    return Modes(contact, _slide(model, 0.5 * (low + high) * force, speed)[1])
+
+
+def _slide(model: Model, force: FloatArray, speed: float) -> tuple[float, NDArray[np.bool_]]:
+    """Return how far the object slides under forces (N - 1,), and in which steps."""
+    gain, travel, sliding = model.dt_s / model.thing.inertia[0], 0.0, np.zeros(len(force), dtype=np.bool_)
+    for k, push in enumerate(force.tolist()):
+        speed = max(0.0, speed + gain * (push - model.thing.breakaway_n))
+        sliding[k] = speed > 0.0
+        travel += model.dt_s * speed
+    return travel, sliding

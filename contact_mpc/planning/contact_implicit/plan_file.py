@@ -1,0 +1,85 @@
+"""A solution as a plan: joint references, feed-forward torques, contact impulses.
+
+Semi-implicit Euler steps positions with the velocity at the end of the step, so its positions lead those of the motion
+by half a step. The reference is therefore u_k = q_k - (dt / 2) v_k. Measured with a block of 1 kg pushed by 0.7 m:
+tracking q_k as printed ends 0.3 m off, tracking u_k 0.05 m.
+
+tau_ff is the torque of equation (4), held from t_k to t_{k+1}, without the weight of the arm at q_k: as everywhere in
+this package, whoever runs the joint impedance (bridge or robot) carries that.
+"""
+
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import NDArray
+
+from contact_mpc import __version__
+from contact_mpc.model.plan import Plan
+from contact_mpc.model.system import System
+from contact_mpc.planning.contact_implicit.instance import Instance
+from contact_mpc.planning.contact_implicit.model import Model
+from contact_mpc.planning.contact_implicit.result import Solution
+
+FloatArray = NDArray[np.float64]
+
+
+class PlanBuilder:
+    """Turns solutions into plans of the system."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        robot = model.system.config.robots[0]
+        self._pin = pin.buildModelFromUrdf(str(model.system.urdfs[robot.name].path))
+        self._pin.gravity.linear = np.array(model.system.config.gravity_m_s2)
+        self._data = self._pin.createData()
+        self._contact = tool_contact(model)
+
+    def build(self, instance: Instance, solution: Solution, about: dict[str, Any] | None = None) -> Plan:
+        """Return the plan of a solution; `about` goes into its provenance."""
+        model, n, o, dt = self._model, self._model.n_r, self._model.n_o, self._model.dt_s
+        q_r, w = solution.x[:, :n], solution.x[:, n : n + o]
+        v_r = solution.x[:, n + o : 2 * n + o]
+        q_u = [model.thing.q_u(row, instance.q_u, instance.heading_rad) for row in w]
+        weight = np.array([pin.computeGeneralizedGravity(self._pin, self._data, row) for row in q_r])
+        tau_ff = np.vstack([solution.tau - weight[:-1], np.zeros((1, n))])
+        return Plan(
+            np.asarray(dt * np.arange(len(q_r)), dtype=np.float64), np.hstack([np.array(q_u), q_r]), q_r - 0.5 * dt * v_r, tau_ff,
+            self._impulses(instance, solution), self._provenance(solution, about or {}), v_r, tau_ff_held=True,
+        )  # fmt: skip
+
+    def _impulses(self, instance: Instance, solution: Solution) -> FloatArray:
+        """Impulse on the object in the world (N, n_c, 3), N s, of the step that ends at each instant."""
+        model, n = self._model, self._model.n_r
+        impulses = np.zeros((len(solution.x), len(model.system.contacts), 3))
+        lam = model.dt_s * solution.u[:, n]
+        yaw = np.full(len(lam), instance.heading_rad)
+        if model.n_o == 1:
+            yaw = instance.heading_rad + solution.x[:-1, n]
+        impulses[1:, self._contact, 0], impulses[1:, self._contact, 1] = lam * np.cos(yaw), lam * np.sin(yaw)
+        return impulses
+
+    def _provenance(self, solution: Solution, about: dict[str, Any]) -> dict[str, Any]:
+        contacts = (self._model.dt_s * np.flatnonzero(solution.modes.contact)).round(6).tolist()
+        return {
+            **self._model.system.provenance(), "planner": "contact_implicit", "version": __version__,
+            "parameters": self._model.settings.model_dump(), "cost": solution.cost, "contact_times_s": contacts,
+            **about,
+        }  # fmt: skip
+
+
+def tool_contact(model: Model) -> int:
+    """Return the index, among the system's contacts, of the tool's head and the object's face."""
+    system, name = model.system, model.system.config.objects[0].name
+    for index, contact in enumerate(system.contacts):
+        pair = system.pairs[contact.pair]
+        face, tool = system.geometries[pair.geometry_a], system.geometries[pair.geometry_b]
+        is_head = tool.link == model.settings.tool_link and tool.shape.kind == "sphere"
+        if is_head and face.owner == name and face.shape.kind == ("sphere" if _is_ball(system) else "box"):
+            return index
+    raise AssertionError("build_model found the head and build_object the face")
+
+
+def _is_ball(system: System) -> bool:
+    return system.config.objects[0].mobility == "free"
+

@@ -1,0 +1,141 @@
+"""Solve an instance: search with relaxed complementarity from several starts, polish with the modes, rank by cost.
+
+The searches and the polish are solved by fatrop, an interior-point method with a Riccati recursion over the stages. A
+search at sigma = 1e-2 from a guess that hits once names the modes; the polish fixes them, which turns complementarity
+into equalities and bounds. Finer or coarser sigmas (`relaxations`) took longer and found no better modes: a coarse one
+smears contact over many stages, for which (8) and (10) together are nearly dependent rows and the polish stalls.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_mpc.model.system import System
+from contact_mpc.planning.contact_implicit.bounds import Bounds, BoundsBuilder, Modes
+from contact_mpc.planning.contact_implicit.checks import check_instance
+from contact_mpc.planning.contact_implicit.compiled import load_library
+from contact_mpc.planning.contact_implicit.geometry import ToolGeometry
+from contact_mpc.planning.contact_implicit.guess import guess, read_modes
+from contact_mpc.planning.contact_implicit.instance import Instance
+from contact_mpc.planning.contact_implicit.model import Model, build_model
+from contact_mpc.planning.contact_implicit.program import Program
+from contact_mpc.planning.contact_implicit.residuals import ResidualChecker, Residuals
+from contact_mpc.planning.contact_implicit.result import NOT_CONVERGED, SOLVED, ContactImplicitResult, Solution
+from contact_mpc.planning.contact_implicit.settings import ContactImplicitSettings
+from contact_mpc.planning.contact_implicit.stage import build_stage
+
+FloatArray = NDArray[np.float64]
+SEARCH = {"tolerance": 1e-3, "mu_init": 0.1}  # finds modes, not a solution
+POLISH = {"tolerance": 1e-5, "constr_viol_tol": 1e-10, "mu_init": 1e-3}
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What one start came to: a candidate, its residuals, the iterations it took."""
+
+    solution: Solution
+    residuals: Residuals
+    iterations: int
+
+
+class ContactImplicitPlanner:
+    """Plans pushes of one system; building it compiles the program once per model (see `compiled`)."""
+
+    def __init__(self, system: System, settings: ContactImplicitSettings | None = None) -> None:
+        self.model: Model = build_model(system, settings or ContactImplicitSettings())
+        self.program = Program(build_stage(self.model), self.model.settings.stages)
+        self.geometry = ToolGeometry(self.model)
+        self._bounds = BoundsBuilder(self.model, self.program)
+        self._checker = ResidualChecker(self.model)
+        library = load_library(self.program)
+        self.is_compiled = library.is_compiled
+        self._search, self._polish = (self._build(library.problem, options) for options in (SEARCH, POLISH))
+        self._rows = self._build_rows(library.problem)
+
+    def plan(self, instance: Instance) -> ContactImplicitResult:
+        """Solve from every start and return the cheapest solution.
+
+        Raises
+        ------
+        InputError
+            The start or the goal cannot be: see `checks`.
+        """
+        check_instance(self.model, self.geometry, instance)
+        started = time.process_time()
+        attempts = [attempt for step in self._contact_steps() for attempt in self._attempt(instance, step)]
+        return self._rank(attempts, time.process_time() - started)
+
+    def refine(self, instance: Instance, z: FloatArray, modes: Modes) -> ContactImplicitResult:
+        """Solve with given modes from given variables (n_z,): the warm start of a receding horizon."""
+        started = time.process_time()
+        attempt = self._solve_modes(instance, z, modes)
+        return self._rank([attempt], time.process_time() - started)
+
+    def _contact_steps(self) -> list[int]:
+        steps = [round(time_s / self.model.dt_s) for time_s in self.model.settings.contact_times_s]
+        return [min(max(step, 1), self.program.steps - 2) for step in steps]
+
+    def _attempt(self, instance: Instance, contact_step: int) -> Iterator[Attempt]:
+        z = guess(self.model, self.program, self.geometry, instance, contact_step)
+        iterations = 0
+        for sigma in self.model.settings.relaxations:
+            z, count = self._solve(self._search, instance, z, self._bounds.search(instance, sigma, contact_step))
+            iterations += count
+        modes = read_modes(self.model, self.program, self.geometry, instance, z)
+        attempt = self._solve_modes(instance, z, modes)
+        yield Attempt(attempt.solution, attempt.residuals, attempt.iterations + iterations)
+
+    def _solve_modes(self, instance: Instance, z: FloatArray, modes: Modes) -> Attempt:
+        z, iterations = self._solve(self._polish, instance, z, self._bounds.polish(instance, modes))
+        solution = self._read(instance, z, modes)
+        residuals = self._checker.evaluate(instance, solution.x, solution.u, solution.tau)
+        return Attempt(solution, residuals, iterations)
+
+    def _rank(self, attempts: list[Attempt], cpu_s: float) -> ContactImplicitResult:
+        tolerance = self.model.settings.tolerance
+        good = [attempt for attempt in attempts if attempt.residuals.largest <= tolerance]
+        iterations = sum(attempt.iterations for attempt in attempts)
+        costs = tuple(attempt.solution.cost for attempt in good)
+        if good:
+            best = min(good, key=lambda attempt: attempt.solution.cost)
+            return ContactImplicitResult(SOLVED, best.solution, best.residuals, costs, iterations, cpu_s)
+        nearest = min(attempts, key=lambda attempt: attempt.residuals.largest)
+        message = (
+            f"no start converged: residuals {nearest.residuals} of the best of {len(attempts)}, allowed {tolerance:g}; "
+            "try other contact_times_s, a smaller displacement or another start"
+        )
+        return ContactImplicitResult(NOT_CONVERGED, None, nearest.residuals, (), iterations, cpu_s, message)
+
+    def _solve(self, solver: ca.Function, instance: Instance, z: FloatArray, bounds: Bounds) -> tuple[FloatArray, int]:
+        found = solver(
+            x0=z, p=instance.parameters(self.model), lbx=bounds.lbx, ubx=bounds.ubx, lbg=bounds.lbg, ubg=bounds.ubg
+        )
+        return np.array(found["x"]).ravel(), int(solver.stats()["iter_count"])
+
+    def _read(self, instance: Instance, z: FloatArray, modes: Modes) -> Solution:
+        x, u = self.program.unpack(z)
+        cost, g = self._rows(z, instance.parameters(self.model))
+        inner = self.program.split_rows(np.array(g).ravel())
+        tau = inner["torque"] * self.model.system.tau_max_nm
+        return Solution(z, x, u, tau, float(cost), modes)
+
+    def _build(self, problem: str | ca.Function, options: dict[str, float]) -> ca.Function:
+        program = self.program
+        structure: dict[str, Any] = {
+            "structure_detection": "manual", "N": program.steps, "nx": [program.n_x] * program.stages,
+            "nu": [program.n_u] * program.steps + [0], "ng": program.row_counts,
+        }  # fmt: skip
+        quiet = {"print_time": False, "error_on_fail": False, "calc_lam_p": False, "calc_lam_x": False}
+        inner = {"print_level": 0, "max_iter": self.model.settings.iterations, **options}
+        expand = {} if isinstance(problem, str) else {"expand": True}
+        chosen = {**structure, **quiet, **expand, "fatrop": inner}
+        solver: ca.Function = ca.nlpsol("contact_implicit", "fatrop", problem, chosen)
+        return solver
+
+    def _build_rows(self, problem: str | ca.Function) -> ca.Function:
+        return ca.external("nlp", problem) if isinstance(problem, str) else problem
