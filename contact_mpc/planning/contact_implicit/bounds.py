@@ -25,7 +25,7 @@ BoolArray = NDArray[np.bool_]
 Range = tuple[float | FloatArray, float | FloatArray]
 INF = float("inf")
 LOOSE = 1e6
-LIMIT_MARGIN = 1e-6  # of torque and velocity: solvers let bounds be passed by 1e-8
+MARGIN = 1e-6  # of inequalities (m, rad, share of a limit): solvers let bounds be passed by 1e-8
 FREE = (-INF, INF)
 SPEED_AT_END = 0.1  # of sigma: how fast the block may still be at the end of a search that wants it at rest, m/s
 
@@ -81,10 +81,10 @@ class BoundsBuilder:
         pinned = (np.where(c, 0.0, -LOOSE), np.where(c, 0.0, LOOSE))
         rows: dict[str, Range] = {
             **self._common(),
-            "gap": (0.0, np.where(c, 0.0, LOOSE)),
+            "gap": (np.where(c, 0.0, MARGIN), np.where(c, 0.0, LOOSE)),
             "rebound": pinned,
             "aligned": pinned,
-            "face": (np.where(c, 0.0, -LOOSE), INF),
+            "face": (np.where(c, MARGIN, -LOOSE), INF),
         }
         fs = self._model.thing.breakaway_n
         friction = (np.where(m, fs, 0.0), np.full(len(m), fs))
@@ -98,9 +98,9 @@ class BoundsBuilder:
 
     def _common(self) -> dict[str, Range]:
         settings = self._model.settings
-        rod = (settings.rod_clearance_m, INF) if self._model.rod_end_m > 0.0 else FREE
-        share = (1.0 - LIMIT_MARGIN) * settings.limit_share
-        return {"torque": (-share, share), "clearance": (settings.clearance_m, INF), "rod": rod}
+        rod = (settings.rod_clearance_m + MARGIN, INF) if self._model.rod_end_m > 0.0 else FREE
+        share = (1.0 - MARGIN) * settings.limit_share
+        return {"torque": (-share, share), "clearance": (settings.clearance_m + MARGIN, INF), "rod": rod}
 
     def _build(
         self, instance: Instance, rows: Mapping[str, Range], speed_at_end: Range, lam: FloatArray,
@@ -117,7 +117,7 @@ class BoundsBuilder:
         self._free_start(low, high)
         goal = FREE if instance.goal_weight else (instance.goal, instance.goal)
         last_rows: dict[str, Range] = {
-            **self._common(), "gap": (0.0, INF), "goal": goal, "arm_at_rest": (0.0, 0.0), "speed": speed_at_end
+            **self._common(), "gap": (MARGIN, INF), "goal": goal, "arm_at_rest": (0.0, 0.0), "speed": speed_at_end
         }  # fmt: skip
         end_low, end_high = (
             np.concatenate([np.full(row.numel(), last_rows[name][side]) for name, row in stage.last_rows.items()])
@@ -143,10 +143,10 @@ class BoundsBuilder:
         self, lam: FloatArray, friction: tuple[FloatArray, FloatArray]
     ) -> tuple[FloatArray, FloatArray]:
         model, program, system = self._model, self._program, self._model.system
-        share = (1.0 - LIMIT_MARGIN) * model.settings.limit_share
+        share = (1.0 - MARGIN) * model.settings.limit_share
         speed, n, o = share * system.v_max, model.n_r, model.n_o
         found = []
-        for side, (q, v) in enumerate(((system.q_min + LIMIT_MARGIN, -speed), (system.q_max - LIMIT_MARGIN, speed))):
+        for side, (q, v) in enumerate(((system.q_min + MARGIN, -speed), (system.q_max - MARGIN, speed))):
             unbounded = FREE[side]
             x = np.tile(np.concatenate([q, np.full(o, unbounded), v, np.full(o, unbounded)]), (program.stages, 1))
             x[0] = unbounded

@@ -38,7 +38,7 @@ class ContactImplicitSettings(BaseModel):
     )
     contact_spacing: int = Field(
         default=2, ge=1, le=50,
-        description="a start may touch at its contact time and this many steps before and after, and so on; 1: at any step",
+        description="a start may touch at its contact time, this many steps before and after, and so on; 1: any step",
     )
     tolerance: float = Field(default=1e-8, gt=0.0, le=1e-3, description="largest residual of an accepted plan")
     iterations: int = Field(default=150, ge=10, le=5000, description="most iterations per solve")
