@@ -43,9 +43,11 @@ class PlanBuilder:
         q_u = [model.thing.q_u(row, instance.q_u, instance.heading_rad) for row in w]
         weight = np.array([pin.computeGeneralizedGravity(self._pin, self._data, row) for row in q_r])
         tau_ff = np.vstack([solution.tau - weight[:-1], np.zeros((1, n))])
+        times_s = np.asarray(dt * np.arange(len(q_r)), dtype=np.float64)
+        impulses, provenance = self._impulses(instance, solution), self._provenance(solution, about or {})
         return Plan(
-            np.asarray(dt * np.arange(len(q_r)), dtype=np.float64), np.hstack([np.array(q_u), q_r]),
-            q_r - 0.5 * dt * v_r, tau_ff, self._impulses(instance, solution), self._provenance(solution, about or {}), v_r, tau_ff_held=True,
+            times_s, np.hstack([np.array(q_u), q_r]), q_r - 0.5 * dt * v_r, tau_ff, impulses, provenance,
+            v_r, tau_ff_held=True,
         )  # fmt: skip
 
     def _impulses(self, instance: Instance, solution: Solution) -> FloatArray:
