@@ -10,19 +10,20 @@ class EstimatorConfig(BaseModel):
 
     The object filter has the bandwidth omega0 = (S / (sigma^2 T))^(1/4) [rad/s] where S is the squared acceleration
     noise density, sigma the pose noise and T the time between poses. Static noise falls with sqrt(omega0), the error
-    under an acceleration a is a / omega0^2. The defaults give 6.7 and 4.7 rad/s (rotation, translation) for poses
-    at 60 Hz with 0.5 degrees and 0.5 mm: slow objects, small jumps.
+    under an acceleration a is a / omega0^2. The defaults give 4.7 and 3.3 rad/s (rotation, translation) for poses at
+    60 Hz with 1 degree and 1 mm, and 1.1 and 0.7 rad/s while contacts carry the object: the filter then has to follow
+    only what they do not explain.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     pose_noise_rad: float = Field(
-        default=0.0087, gt=0, le=1,
+        default=0.0175, gt=0, le=1,
         description="standard deviation of a measured rotation, each axis",
         json_schema_extra={"unit": "rad"},
     )
     pose_noise_m: float = Field(
-        default=0.0005, gt=0, le=1,
+        default=0.001, gt=0, le=1,
         description="standard deviation of a measured position, each axis",
         json_schema_extra={"unit": "m"},
     )
@@ -35,6 +36,30 @@ class EstimatorConfig(BaseModel):
         default=0.0014, gt=0, le=1000,
         description="density of the white linear acceleration; smaller is smoother and slower",
         json_schema_extra={"unit": "m/s^2/sqrt(Hz)"},
+    )
+    contact_carry: bool = Field(
+        default=True,
+        description="predict objects by the motion of the robots' contacts between and beyond the poses",
+    )
+    carry_reach_m: float = Field(
+        default=0.004, gt=0, le=0.05,
+        description="contact pairs with a larger gap carry nothing",
+        json_schema_extra={"unit": "m"},
+    )
+    carry_error: float = Field(
+        default=0.1, ge=0, le=10,
+        description="standard deviation of a carried displacement, as a share of it",
+        json_schema_extra={"unit": "1"},
+    )
+    carried_accel_share: float = Field(
+        default=0.05, gt=0, le=1,
+        description="share of the acceleration noise that is left while contacts carry the object",
+        json_schema_extra={"unit": "1"},
+    )
+    noise_adaptation: float = Field(
+        default=0.03, ge=0, lt=1,
+        description="share by which one pose's innovation changes the assumed pose noise; 0: it stays as given",
+        json_schema_extra={"unit": "1"},
     )
     initial_velocity_rad_s: float = Field(
         default=0.05, gt=0, le=100,

@@ -5,13 +5,18 @@ F = [[A, B], [0, 1]] from the chart and D = [[S dt^3/3, S dt^2/2], [S dt^2/2, S 
 
     P' = F P F' + D,    K = P H' (H P H' + R)^-1,    (dx, dv) = K (z (-) x),    P = (1 - K H) P (1 - K H)' + K R K'
 
-(Joseph form). The filter lives at the stamps of the measurements, whenever they arrive; `predict` carries it to the
+(Joseph form). Where the robots' contacts carry the object (`contact_mpc.estimation.carried_motion`), their displacement
+c comes on top, x' = x (+) (c + v dt), with the covariance (carry_error c)^2; v is then the velocity that the contacts do
+not explain, and S is carried_accel_share^2 times what it is without. The noise R = r R_0 follows the innovations, r <- r + a (min(d^2 / n, gate / n) r - r) with d^2 their
+squared Mahalanobis distance, so that the gate keeps its meaning for a camera that is better or worse than assumed. The
+filter lives at the stamps of the measurements, whenever they arrive; `predict` carries it to the
 time asked for, which is what compensates the delay of the poses. Wrong when the object accelerates for longer than
 1 / omega0 (see EstimatorConfig): it then lags by a / omega0^2.
 
 Source: J. Sola, "Quaternion kinematics for the error-state Kalman filter", 2017, ch. 7 (global angular errors).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -25,6 +30,8 @@ from contact_mpc.estimation.config import EstimatorConfig
 
 FloatArray = NDArray[np.float64]
 MIN_RESTART_SPAN_S = 1e-3  # one outlier alone tells nothing about the velocity: its noise over this time
+NOISE_RANGE = (0.01, 100.0)  # of r: a tenth to ten times the assumed standard deviation
+Carried = Callable[[int, int], tuple[FloatArray, float]]
 Verdict = Literal["accepted", "outlier", "restarted", "late"]
 
 
@@ -47,10 +54,15 @@ class PoseFilter:
         Its configuration space.
     config : EstimatorConfig
         Noise, gate and limits.
+    carried : callable, optional
+        Returns the displacement (n,) by which contacts carry the object between two stamps, ns, and the share of that
+        time in which they do; nothing by default.
     """
 
-    def __init__(self, chart: Chart, config: EstimatorConfig) -> None:
+    def __init__(self, chart: Chart, config: EstimatorConfig, carried: Carried | None = None) -> None:
         self._chart, self._config = chart, config
+        self._carried = carried or (lambda from_ns, to_ns: (np.zeros(chart.n), 0.0))
+        self._noise_ratio = 1.0
         self._gate = float(chdtri(chart.n, 1.0 - config.gate_probability))
         self._state: FilterState | None = None
         self._density = np.zeros((chart.n, chart.n))
@@ -85,7 +97,8 @@ class PoseFilter:
         noise = self._measurement_covariance(prior.x)
         n = self._chart.n
         gain = np.linalg.solve(prior.P[:n, :n] + noise, prior.P[:n, :]).T.astype(np.float64)
-        distance = innovation @ np.linalg.solve(prior.P[:n, :n] + noise, innovation)
+        distance = float(innovation @ np.linalg.solve(prior.P[:n, :n] + noise, innovation))
+        self._adapt_noise(distance)
         if distance > self._gate:
             return self._reject(stamp_ns, z)
         self._correct(prior, innovation, gain, noise)
@@ -105,8 +118,23 @@ class PoseFilter:
             return moved.x, moved.v, moved.P[:n, :n]
         return moved.x, np.zeros(n), self._propagate(self._state, t_ns).P[:n, :n]
 
+    def predict_mean(self, t_ns: int) -> FloatArray:
+        """Return x at t_ns as `predict` does, without the covariance."""
+        if self._state is None:
+            raise InputError("pose filter: predict_mean() before the first pose; give it a pose by update() first")
+        until_ns = min(t_ns, self._state.stamp_ns + round(self._config.pose_stale_after_s * 1e9))
+        carried, _ = self._carried(self._state.stamp_ns, until_ns)
+        dt = max(0, until_ns - self._state.stamp_ns) * 1e-9
+        return self._chart.integrate(self._state.x, self._state.v * dt + carried)
+
+    def _adapt_noise(self, distance: float) -> None:
+        share = min(distance, self._gate) / self._chart.n - 1.0
+        ratio = self._noise_ratio * (1.0 + self._config.noise_adaptation * share)
+        self._noise_ratio = min(max(ratio, NOISE_RANGE[0]), NOISE_RANGE[1])
+
     def _measurement_covariance(self, x: FloatArray) -> FloatArray:
-        return self._chart.covariance(x, self._config.pose_noise_rad, self._config.pose_noise_m)
+        config = self._config
+        return self._noise_ratio * self._chart.covariance(x, config.pose_noise_rad, config.pose_noise_m)
 
     def _start(self, stamp_ns: int, R_WB: FloatArray, p_WB: FloatArray) -> None:
         x, n = self._chart.from_pose(R_WB, p_WB, None), self._chart.n
@@ -142,13 +170,16 @@ class PoseFilter:
         self.consecutive_outliers = 0
 
     def _propagate(self, state: FilterState, t_ns: int) -> FilterState:
-        dt = max(0, t_ns - state.stamp_ns) * 1e-9
-        n, S = self._chart.n, self._density
+        dt, config, n = max(0, t_ns - state.stamp_ns) * 1e-9, self._config, self._chart.n
+        carried, known = self._carried(state.stamp_ns, t_ns)
+        dx = state.v * dt + carried
+        S = self._density * (1.0 - known * (1.0 - config.carried_accel_share**2))
         F, D = np.eye(2 * n), np.empty((2 * n, 2 * n))
-        F[:n, :n], F[:n, n:] = self._chart.transition(state.v, dt)
-        D[:n, :n], D[n:, n:] = S * (dt**3 / 3.0), S * dt
+        if dt > 0.0:
+            F[:n, :n], F[:n, n:] = self._chart.transition(dx / dt, dt)
+        D[:n, :n], D[n:, n:] = S * (dt**3 / 3.0) + np.diag((config.carry_error * carried) ** 2), S * dt
         D[:n, n:] = D[n:, :n] = S * (dt**2 / 2.0)
-        return FilterState(t_ns, self._chart.integrate(state.x, state.v * dt), state.v, F @ state.P @ F.T + D)
+        return FilterState(t_ns, self._chart.integrate(state.x, dx), state.v, F @ state.P @ F.T + D)
 
     def _correct(self, prior: FilterState, innovation: FloatArray, gain: FloatArray, noise: FloatArray) -> None:
         """Apply the gain (2n, n). The reset of the error to zero turns it by O(|dx|^2), which is left out."""

@@ -1,7 +1,8 @@
 """State of the whole system from joint states and delayed, noisy object poses.
 
 Joints are taken as measured; each object has its own pose filter (contact_mpc.estimation.pose_filter), which lives
-at the stamps of the poses and is carried to the time asked for. The estimate is a pure function of the sequence of
+at the stamps of the poses and is carried to the time asked for, by its own velocity and by what the joints' motion says
+through the contacts (contact_mpc.estimation.carried_motion). The estimate is a pure function of the sequence of
 inputs and their stamps: no wall clock, no randomness, so that a recorded run gives the same estimates again.
 """
 
@@ -9,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.errors import InputError
+from contact_mpc.estimation.carried_motion import CarriedMotion, ContactCarry
 from contact_mpc.estimation.charts import build_charts
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.estimation.joint_filter import JointFilter, JointSample
-from contact_mpc.estimation.pose_filter import PoseFilter
+from contact_mpc.estimation.pose_filter import Carried, PoseFilter
 from contact_mpc.model.state import EstimatedState
 from contact_mpc.model.system import System
 
@@ -36,12 +38,21 @@ class StateEstimator:
         self._config = config or EstimatorConfig()
         self.time_jumps = 0
         self.late_joints = 0
+        can_carry = self._config.contact_carry and ContactCarry.is_possible(system)
+        self._carry = ContactCarry(system, self._config.carry_reach_m) if can_carry else None
         self.reset()
 
     def reset(self) -> None:
         """Forget all measurements; the counters of time jumps and late joints stay."""
         self._joints = JointFilter(self._system.joint_names, self._config.joint_velocity_filter_s)
-        self._filters = [PoseFilter(chart, self._config) for chart in build_charts(self._system)]
+        self._carried = CarriedMotion(self._system.n_v_u)
+        charts = build_charts(self._system)
+        stops = np.cumsum([chart.n for chart in charts]).tolist()
+        self._slices = [slice(stop - chart.n, stop) for chart, stop in zip(charts, stops, strict=True)]
+        self._filters = [
+            PoseFilter(chart, self._config, self._carried_part(part))
+            for chart, part in zip(charts, self._slices, strict=True)
+        ]
         self._verdicts = ["accepted"] * len(self._filters)
 
     @property
@@ -84,6 +95,26 @@ class StateEstimator:
             self.time_jumps += 1
             self.reset()
         self._joints.update(t_ns, q_a, v_a, tau)
+        if last is not None and self._joints.sample is not None and self._carry is not None:
+            self._carry_objects(last, self._joints.sample)
+
+    def _carried_part(self, part: slice) -> Carried:
+        def carried(from_ns: int, to_ns: int) -> tuple[FloatArray, float]:
+            displacement, known = self._carried.between(from_ns, to_ns)
+            return displacement[part], known
+
+        return carried
+
+    def _carry_objects(self, before: JointSample, now: JointSample) -> None:
+        """Note how the joints' motion since the last sample carries the objects; a longer gap carries nothing."""
+        is_gap = now.t_ns - before.t_ns > self._config.joints_stale_after_s * 1e9
+        if self._carry is None or is_gap or any(item.state is None for item in self._filters):
+            return
+        x = [item.predict_mean(before.t_ns) for item in self._filters]
+        q = np.concatenate([*x, 0.5 * (before.q + now.q)])
+        dx = self._carry.displacement(q, now.q - before.q)
+        if dx is not None:
+            self._carried.add(before.t_ns, now.t_ns, dx)
 
     def update_object_pose(self, stamp_ns: int, R_WB: FloatArray, p_WB: FloatArray, object_index: int = 0) -> None:
         """Take a pose X_WB = (R_WB (3, 3), p_WB (3,) m) measured at stamp_ns, whenever it arrives.
@@ -116,6 +147,7 @@ class StateEstimator:
         predicted = [item.predict(t_ns) for item in self._filters]
         q = np.concatenate([x for x, _, _ in predicted] + [joints.q])
         v = np.concatenate([rate for _, rate, _ in predicted] + [joints.v])
+        v[: self._system.n_v_u] += self._carried.velocity(t_ns)
         covariance = _block_diagonal([P for _, _, P in predicted])
         return EstimatedState(t_ns, q, v, joints.tau, covariance, self._status(t_ns, joints))
 

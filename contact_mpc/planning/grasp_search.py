@@ -1,8 +1,10 @@
-"""Search for a start posture from which the fingers can roll an object all the way to its goal.
+"""Search for a start posture from which the fingers can roll an object to every goal that it shall reach.
 
 Random object positions and finger postures, each finger closed along its flexion joints until its nearest geometry is
-`CONTACT_GAP_M` from the object; kept when forces balance the object, then scored by rolling along the task's path:
-first how far it gets, then the room that is left to the joint limits and the share of torque that it needs.
+`CONTACT_GAP_M` from the object; kept when forces balance the object, then scored by rolling along every path: how far
+it gets with the given friction, then with ever less (`FRICTION_STEPS`), then the room that is left to the joint limits
+and the conditioning of what the joints can do to the object. After the first `RANDOM_SHARE` of the samples the best is
+varied instead.
 """
 
 from collections.abc import Callable
@@ -13,30 +15,55 @@ from numpy.typing import NDArray
 
 from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.log_barrier import make_newton, measure_gaps
-from contact_mpc.geometry.fingers import finger_of_pairs, first_body
+from contact_mpc.geometry.fingers import contact_jacobian, finger_of_pairs, first_body
+from contact_mpc.model.kinematic_tree import REVOLUTE
 from contact_mpc.model.system import System
 from contact_mpc.planning.grasp import Grasp, compute_grasp
 from contact_mpc.planning.rolling import roll_along
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 CONTACT_GAP_M = 3e-4
+LIMIT_ROOM_RAD = 0.05  # of a start posture
 TRIES_PER_FINGER = 40
 BISECTIONS = 30
+FRICTION_STEPS = (1.0, 0.8, 0.65)  # shares of the friction: the margin in the cones on the way
+USEFUL_ROOM_RAD = 0.15  # more room to the joint limits does not count
+RANDOM_SHARE = 0.4
+VARIATION_M, VARIATION_RAD = 0.003, 0.06  # standard deviations of a variation
+ARM_M = 0.05  # length that makes rotations comparable with translations
 
 
 @dataclass(frozen=True)
 class GraspCandidate:
-    """A posture with its commands and its score: fraction of the path, least room to a joint limit (rad)."""
+    """A posture with its commands and its score.
+
+    Attributes
+    ----------
+    fractions : tuple of float
+        Mean share of the paths at each of `FRICTION_STEPS`; the next is tried only after a complete one.
+    limit_room_rad : float
+        Least room to a joint limit on the way, rad.
+    conditioning : float
+        Smallest over largest singular value of `object_response`, -.
+    """
 
     q: FloatArray
     grasp: Grasp
-    fraction: float
+    fractions: tuple[float, ...]
     limit_room_rad: float
+    conditioning: float
+
+    @property
+    def fraction(self) -> float:
+        """Mean share of the paths at the given friction."""
+        return self.fractions[0]
 
     @property
     def score(self) -> float:
-        """Larger is better: completeness first, then the room to the limits."""
-        return self.fraction + (self.limit_room_rad if self.fraction >= 1.0 else 0.0)
+        """Larger is better: completeness with ever less friction first, then room to the limits and conditioning."""
+        room = min(self.limit_room_rad, USEFUL_ROOM_RAD) / USEFUL_ROOM_RAD if self.fraction >= 1.0 else 0.0
+        return sum(self.fractions) + 0.5 * room + 0.2 * self.conditioning
 
 
 class GraspSearch:
@@ -61,7 +88,7 @@ class GraspSearch:
         self._newton = make_newton(self._model)
         self._fingers = self._find_fingers()
 
-    def _find_fingers(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    def _find_fingers(self) -> list[tuple[IntArray, IntArray]]:
         """Return per branch of the robots: indices into q_a, and contact pairs."""
         system, fingers = self.system, []
         bodies = [int(system.tree.dof_body[system.n_v_u + a]) for a in range(system.n_a)]
@@ -75,60 +102,107 @@ class GraspSearch:
     def _gaps(self, q: FloatArray) -> FloatArray:
         return np.asarray(measure_gaps(self._model, self._newton, q))
 
-    def _close_finger(self, q: FloatArray, joints: NDArray[np.int64], pairs: NDArray[np.int64]) -> bool:
+    def _flexion(self, joints: IntArray) -> FloatArray:
+        """Return a random direction of bending: +-1 towards the wider limit for the distal joints, some of it."""
+        low, high = self.system.q_min[joints], self.system.q_max[joints]
+        closing = np.where(np.abs(high) >= np.abs(low), 1.0, -1.0)
+        return closing * np.where(np.arange(len(joints)) > 0, self.rng.uniform(0.3, 1.0, len(joints)), 0.0)
+
+    def _close_finger(self, q: FloatArray, joints: IntArray, pairs: IntArray) -> bool:
         """Bend the distal joints of one finger in q until it touches with its last geometry; False if it cannot."""
-        system = self.system
-        first = system.n_q_u
+        low, high = self.system.q_min[joints], self.system.q_max[joints]
         for _ in range(TRIES_PER_FINGER):
-            low, high = system.q_min[joints], system.q_max[joints]
-            closing = np.where(np.abs(high) >= np.abs(low), 1.0, -1.0)  # fingers close towards their wider limit
-            share = self.rng.uniform(0.1, 0.7, len(joints))
-            base = np.where(closing > 0.0, low + share * (high - low), high - share * (high - low))
-            bend = closing * np.where(np.arange(len(joints)) > 0, self.rng.uniform(0.3, 1.0, len(joints)), 0.0)
-            open_s, closed_s = 0.0, 1.5
-            q[first + joints] = base
-            if self._gaps(q)[pairs].min() < CONTACT_GAP_M:
-                continue
-            for _bisection in range(BISECTIONS):
-                middle = 0.5 * (open_s + closed_s)
-                q[first + joints] = base + middle * bend
-                if self._gaps(q)[pairs].min() < CONTACT_GAP_M:
-                    closed_s = middle
-                else:
-                    open_s = middle
-            gaps, q_a = self._gaps(q)[pairs], q[first + joints]
-            touches = gaps.min() < 2.0 * CONTACT_GAP_M and np.argmin(gaps) == len(gaps) - 1
-            if touches and np.all((q_a > low + 0.05) & (q_a < high - 0.05)):
+            bend, share = self._flexion(joints), self.rng.uniform(0.1, 0.7, len(joints))
+            base = np.where(np.abs(high) >= np.abs(low), low + share * (high - low), high - share * (high - low))
+            if self._bend_until_touch(q, joints, pairs, base, 1.5 * bend):
                 return True
         return False
 
+    def _bend_until_touch(
+        self, q: FloatArray, joints: IntArray, pairs: IntArray, base: FloatArray, bend: FloatArray
+    ) -> bool:
+        """Move one finger in q from base towards base + bend until it touches; False if it does not, or not well."""
+        first, low, high = self.system.n_q_u, self.system.q_min[joints], self.system.q_max[joints]
+        open_s, closed_s = 0.0, 1.0
+        q[first + joints] = base
+        if self._gaps(q)[pairs].min() < CONTACT_GAP_M:
+            return False
+        for _ in range(BISECTIONS):
+            middle = 0.5 * (open_s + closed_s)
+            q[first + joints] = base + middle * bend
+            if self._gaps(q)[pairs].min() < CONTACT_GAP_M:
+                closed_s = middle
+            else:
+                open_s = middle
+        gaps, q_a = self._gaps(q)[pairs], q[first + joints]
+        touches = gaps.min() < 2.0 * CONTACT_GAP_M and np.argmin(gaps) == len(gaps) - 1
+        return bool(touches and np.all((q_a > low + LIMIT_ROOM_RAD) & (q_a < high - LIMIT_ROOM_RAD)))
+
     def sample(self) -> GraspCandidate | None:
         """Return one random candidate, None where it cannot hold the object."""
-        system = self.system
-        q = self.q_centre.copy()
-        R, p = system.object_pose(q)
-        p = p + self.rng.uniform(-self.spread_m, self.spread_m, 3)
-        q[: system.n_q_u] = system.q_from_object_pose(R, p, q)
+        q = self._place_object(self.q_centre, self.rng.uniform(-self.spread_m, self.spread_m, 3))
         if not all(self._close_finger(q, joints, pairs) for joints, pairs in self._fingers):
             return None
+        return self._judge(q)
+
+    def vary(self, candidate: GraspCandidate) -> GraspCandidate | None:
+        """Return a candidate nearby, None where it cannot hold the object."""
+        scale = self.rng.uniform(0.1, 1.0)
+        q, first = self._place_object(candidate.q, scale * VARIATION_M * self.rng.standard_normal(3)), self.system.n_q_u
+        for joints, pairs in self._fingers:
+            bend = self._flexion(joints)
+            moved = q[first + joints] + scale * VARIATION_RAD * self.rng.standard_normal(len(joints))
+            if not self._bend_until_touch(q, joints, pairs, moved - 0.3 * bend, 0.6 * bend):
+                return None
+        return self._judge(q)
+
+    def _place_object(self, q: FloatArray, offset: FloatArray) -> FloatArray:
+        R, p = self.system.object_pose(q)
+        q = q.copy()
+        q[: self.system.n_q_u] = self.system.q_from_object_pose(R, p + offset, q)
+        return q
+
+    def _judge(self, q: FloatArray) -> GraspCandidate | None:
         if self._gaps(q).min() < 0.5 * CONTACT_GAP_M:
             return None
-        grasp = compute_grasp(system, q, self.minimum_force_n, self.friction)
+        grasp = compute_grasp(self.system, q, self.minimum_force_n, self.friction)
         if not grasp.is_balanced or len(grasp.pairs) < len(self._fingers):
             return None
         return self._score(q, grasp)
 
     def _score(self, q: FloatArray, grasp: Grasp) -> GraspCandidate:
-        fractions, rooms = [], []
-        for path in self.paths(q):
-            rolled = roll_along(self.system, q, path, grasp.pairs, self.minimum_force_n, self.friction)
-            fractions.append(len(rolled.q) / len(path))
-            rooms.append(self._room(rolled.q) if len(rolled.q) else 0.0)
-        return GraspCandidate(q, grasp, min(fractions), min(rooms))
+        fractions: list[float] = []
+        room = np.inf
+        for step in FRICTION_STEPS:
+            if fractions and fractions[-1] < 1.0:
+                break
+            shares = []
+            for path in self.paths(q):
+                rolled = roll_along(self.system, q, path, grasp.pairs, self.minimum_force_n, step * self.friction)
+                shares.append(len(rolled.q) / len(path))
+                if step == 1.0:
+                    room = min(room, self._room(rolled.q) if len(rolled.q) else 0.0)
+            fractions.append(float(np.mean(shares)))
+        values = np.linalg.svd(object_response(self.system, q, grasp.pairs), compute_uv=False)
+        return GraspCandidate(q, grasp, tuple(fractions), room, float(values[-1] / values[0]))
 
     def _room(self, q: FloatArray) -> float:
         q_a = q[:, self.system.n_q_u :]
         return float(min(np.min(q_a - self.system.q_min), np.min(self.system.q_max - q_a)))
+
+
+def object_response(system: System, q: FloatArray, pairs: IntArray) -> FloatArray:
+    """Return (n_v_u, n_a): the objects' displacement, in m with rotations times `ARM_M`, for a motion of the joints.
+
+    B_u of sticking contacts, -(J_u' J_u)^-1 J_u' J_a: its least singular value is that of the direction in which the
+    joints can do least.
+    """
+    model = build_model(system)
+    ws = make_newton(model)
+    measure_gaps(model, ws, q)
+    J = np.vstack([contact_jacobian(model.pairs, ws.con, c, system.n_v) for c in pairs])
+    arms = np.where(system.tree.dof_kind[: system.n_v_u] == REVOLUTE, ARM_M, 1.0)
+    return np.asarray(arms[:, None] * np.linalg.lstsq(J[:, : system.n_v_u], -J[:, system.n_v_u :], rcond=None)[0])
 
 
 def search_grasp(
@@ -137,7 +211,8 @@ def search_grasp(
     """Return the best of so many samples; progress(count, best score) is called after each."""
     best: GraspCandidate | None = None
     for count in range(samples):
-        candidate = search.sample()
+        is_random = best is None or count < RANDOM_SHARE * samples
+        candidate = search.sample() if is_random or best is None else search.vary(best)
         if candidate is not None and (best is None or candidate.score > best.score):
             best = candidate
         if progress is not None:

@@ -14,7 +14,7 @@ from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.estimation.pose_filter import PoseFilter
 from contact_mpc.model.rotations import quaternion_to_matrix, rotation_exp, rotation_log
 
-CONFIG = EstimatorConfig()
+CONFIG = EstimatorConfig(noise_adaptation=0.0)
 PERIOD_NS = 16_666_667
 DELAY_NS = 20_000_000
 Trajectory = Callable[[float], tuple[np.ndarray, np.ndarray]]
@@ -183,3 +183,19 @@ def test_quaternion_keeps_its_sign_past_half_a_turn():
         assert pose_filter.update(k * PERIOD_NS, rotation_exp(rate * t), np.zeros(3)) == "accepted"
         quaternions.append(pose_filter.state.x[:4])
     assert np.sum(np.asarray(quaternions)[1:] * np.asarray(quaternions)[:-1], axis=1).min() > 0.99
+
+
+@pytest.mark.parametrize("scale", [3.0, 0.3])
+def test_camera_that_is_worse_or_better_than_assumed_is_recognised(scale: float) -> None:
+    adaptive = EstimatorConfig()
+    rng, pose_filter = np.random.default_rng(4), PoseFilter(FreeBodyChart(), adaptive)
+    late_outliers = 0
+    for k in range(600):
+        verdict = pose_filter.update(k * PERIOD_NS, *measure(at_rest, k * PERIOD_NS, rng, scale))
+        late_outliers += verdict != "accepted" and k > 200
+    assert late_outliers <= 2  # of 400, at a gate of 1e-4
+    spread = np.sqrt(np.diag(pose_filter.predict(600 * PERIOD_NS)[2]))[:3].mean()
+    fixed = run_filter(at_rest, 10.0, seed=4)
+    nominal = np.sqrt(np.diag(fixed.predict(600 * PERIOD_NS)[2]))[:3].mean()
+    # static noise of the filter goes with sigma^(3/4): sqrt(omega0) falls with sigma^(-1/4)
+    assert spread / nominal == pytest.approx(scale**0.75, rel=0.25)

@@ -8,6 +8,7 @@ from contact_mpc.errors import InputError
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.estimation.state_estimator import StateEstimator
 from contact_mpc.model.rotations import rotation_exp
+from contact_mpc.model.task import load_task
 
 T0 = 1_000_000_000
 MS = 1_000_000
@@ -184,8 +185,8 @@ def test_bad_input_is_refused_and_changes_nothing(allegro, message, call):
 def test_each_parameter_set_off_its_default_changes_the_estimate(allegro):
     def outcome(**changes):
         estimator = StateEstimator(allegro, EstimatorConfig(**changes))
-        rng, q_a = np.random.default_rng(5), allegro.q_default[7:]
-        R, p = allegro.object_pose(allegro.q_default)
+        rng, start_q = np.random.default_rng(5), load_task("allegro_ball").start_q  # fingers touch
+        q_a, (R, p) = start_q[7:], allegro.object_pose(start_q)
         states = []
         for k in range(60):
             jump = 0.02 * (k > 45)
@@ -202,10 +203,11 @@ def test_each_parameter_set_off_its_default_changes_the_estimate(allegro):
         return np.r_[np.concatenate(parts), verdict]
 
     changes = {
-        "pose_noise_rad": 0.01, "pose_noise_m": 0.001, "accel_noise_rad_s2": 0.1, "accel_noise_m_s2": 0.01,
+        "pose_noise_rad": 0.01, "pose_noise_m": 0.002, "accel_noise_rad_s2": 0.1, "accel_noise_m_s2": 0.01,
         "initial_velocity_rad_s": 0.2, "initial_velocity_m_s": 0.1, "gate_probability": 0.6,
         "max_consecutive_outliers": 2, "pose_stale_after_s": 0.03, "joints_stale_after_s": 0.1,
-        "joint_velocity_filter_s": 0.1, "clock_tolerance_s": 0.01,
+        "joint_velocity_filter_s": 0.1, "clock_tolerance_s": 0.01, "contact_carry": False, "carry_reach_m": 0.0002,
+        "carry_error": 1.0, "carried_accel_share": 0.5, "noise_adaptation": 0.1,
     }  # fmt: skip
     assert set(changes) == set(EstimatorConfig.model_fields)
     nominal = outcome()

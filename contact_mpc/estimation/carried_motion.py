@@ -1,0 +1,139 @@
+"""Motion of objects that the robots' contacts carry along: what joint sensors say about objects between two pictures.
+
+A contact c that sticks has no relative displacement, J_u,c dx + J_a,c dq_a = 0 (the no-slip part of seeds/003, "What
+about friction?"; rolling is in it, since J is taken at the instant's contact point). Of each finger the closest pair
+within reach counts, and for a joint motion dq_a the objects' displacement is the robust least-squares solution
+
+    dx = argmin  sum_c w_c |J_u,c dx + J_a,c dq_a|^2 + DAMPING |L dx|^2,     w_c = 1 / (1 + |r_c|^2 / s^2)
+
+with r_c the slip that dx leaves at c, s a share of the largest motion of a contact on its finger, and L turning
+rotations into lengths. What no contact determines stays. So a finger that slips or does not touch loses its say as long
+as the others agree. Wrong where most contacts slip, or none touches within reach; the pose filter then corrects it.
+"""
+
+from collections import deque
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from contact_mpc.dynamics.cholesky import factorise, solve_in_place
+from contact_mpc.dynamics.contact_dynamics import build_model
+from contact_mpc.dynamics.flags import COMPILED
+from contact_mpc.dynamics.log_barrier import make_newton, measure_gaps
+from contact_mpc.geometry.contacts import EXTERNAL, Contacts, Pairs
+from contact_mpc.geometry.fingers import closest_pair_per_finger, finger_of_pairs
+from contact_mpc.model.kinematic_tree import REVOLUTE
+from contact_mpc.model.system import System
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+REWEIGHTINGS = 3
+SLIP_SHARE = 0.2  # of the largest motion of a contact: a slip of this size halves the weight
+DAMPING = 1e-3  # against the weight 1 of a contact
+ARM_M = 0.05  # length that makes rotations comparable with translations
+LEAST_FINGERS = 2  # one alone holds nothing
+HISTORY_S = 1.0
+
+
+class ContactCarry:
+    """Displacement of all objects of one system for a small motion of its joints.
+
+    Parameters
+    ----------
+    reach_m : float
+        Pairs with a larger gap do not count, m.
+    """
+
+    def __init__(self, system: System, reach_m: float) -> None:
+        self._system, self._reach_m = system, reach_m
+        self._model = build_model(system)
+        self._fingers = finger_of_pairs(system)
+        self._workspace = make_newton(self._model)
+        turns = system.tree.dof_kind[: system.n_v_u] == REVOLUTE
+        self._damping = DAMPING * np.where(turns, ARM_M**2, 1.0)
+
+    @staticmethod
+    def is_possible(system: System) -> bool:
+        """Whether all contact pairs have the closed form that Jacobians come from."""
+        return not np.any(build_model(system).pairs.kind == EXTERNAL)
+
+    def displacement(self, q: FloatArray, dq_a: FloatArray) -> FloatArray | None:
+        """Return dx (n_v_u,) of the objects at q (n_q,) while the joints move by dq_a (n_a,).
+
+        None where fewer than `LEAST_FINGERS` touch.
+        """
+        gaps = measure_gaps(self._model, self._workspace, q)
+        chosen = closest_pair_per_finger(self._fingers, gaps, self._reach_m)
+        if len(chosen) < LEAST_FINGERS:
+            return None
+        dx = np.zeros(self._system.n_v_u)
+        _carry_into(self._model.pairs, self._workspace.con, chosen, self._damping, dq_a, dx)
+        return dx
+
+
+@njit(**COMPILED)
+def _carry_into(
+    pairs: Pairs, con: Contacts, chosen: IntArray, damping: FloatArray, dq_a: FloatArray, dx: FloatArray
+) -> None:
+    """Write dx (n_v_u,) for the contacts `chosen` (n,)."""
+    n, n_u = chosen.shape[0], dx.shape[0]
+    J_u, pull, weights = np.zeros((n, 3, n_u)), np.zeros((n, 3)), np.ones(n)
+    scale = 1e-300
+    for i in range(n):
+        c = chosen[i]
+        for k in range(pairs.dof_count[c]):
+            d = pairs.dofs[c, k]
+            for r in range(3):
+                if d < n_u:
+                    J_u[i, r, d] = con.J[c, k, r]
+                else:
+                    pull[i, r] += con.J[c, k, r] * dq_a[d - n_u]
+        scale = max(scale, SLIP_SHARE**2 * np.sum(pull[i] ** 2))
+    H, L = np.zeros((n_u, n_u)), np.zeros((n_u, n_u))
+    for _ in range(REWEIGHTINGS):
+        H[:, :] = np.diag(damping)
+        dx[:] = 0.0
+        for i in range(n):
+            H += weights[i] * (J_u[i].T @ J_u[i])
+            dx -= weights[i] * (J_u[i].T @ pull[i])
+        factorise(H, L)  # definite: the damping is
+        solve_in_place(L, dx)
+        for i in range(n):
+            weights[i] = 1.0 / (1.0 + np.sum((J_u[i] @ dx + pull[i]) ** 2) / scale)
+
+
+class CarriedMotion:
+    """The carried displacements of the last second, by time."""
+
+    def __init__(self, n_v_u: int) -> None:
+        self._n_v_u = n_v_u
+        self._segments: deque[tuple[int, int, FloatArray]] = deque()
+
+    def add(self, from_ns: int, to_ns: int, dx: FloatArray) -> None:
+        """Append the displacement dx (n_v_u,) between two stamps, of which the first is not before the last segment."""
+        self._segments.append((from_ns, to_ns, dx))
+        while to_ns - self._segments[0][1] > HISTORY_S * 1e9:
+            self._segments.popleft()
+
+    def between(self, from_ns: int, to_ns: int) -> tuple[FloatArray, float]:
+        """Return the displacement (n_v_u,) between two stamps and the share of that time for which it is known.
+
+        Linear inside a segment, none where contacts carry nothing.
+        """
+        total, known_ns = np.zeros(self._n_v_u), 0
+        for start, stop, dx in reversed(self._segments):
+            if stop <= from_ns:
+                break
+            overlap_ns = min(stop, to_ns) - max(start, from_ns)
+            if overlap_ns > 0:
+                total += (overlap_ns / (stop - start)) * dx
+                known_ns += overlap_ns
+        return total, known_ns / (to_ns - from_ns) if to_ns > from_ns else 0.0
+
+    def velocity(self, t_ns: int) -> FloatArray:
+        """Return the velocity (n_v_u,) over the newest segment, zero where that ends before t_ns."""
+        if not self._segments or self._segments[-1][1] < t_ns:
+            return np.zeros(self._n_v_u)
+        start, stop, dx = self._segments[-1]
+        return np.asarray(dx / ((stop - start) * 1e-9))
