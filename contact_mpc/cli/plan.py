@@ -5,6 +5,7 @@ import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that i
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,10 +20,11 @@ from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.plan import save_plan
 from contact_mpc.model.task import TaskConfig, load_task
-from contact_mpc.planning.grasp_search import GraspCandidate, GraspSearch, search_grasp
+from contact_mpc.planning.grasp_search import FRICTION_STEPS, GraspCandidate, GraspSearch, search_grasp
 from contact_mpc.planning.trajectory_optimisation import TrajoptResult, object_path, plan_task
 
-GRASP_INSTANTS = 16
+GRASP_INSTANTS = 8
+GRASP_TURN_FACTOR = 1.1
 
 
 def plan(
@@ -118,9 +120,10 @@ def _table(config: TaskConfig, path: Path, figures: dict[str, Any]) -> Table:
 def _search(config: TaskConfig, samples: int, seed: int, as_json: bool) -> None:
     """Print the best start posture of so many samples as the start section of a task file."""
     system = config.system
+    turns = [_further(config.about(axis)) for axis in config.axes or ("",)]
     search = GraspSearch(
-        system, config.start_q, lambda q: [object_path(config, q, GRASP_INSTANTS)[:, : system.n_q_u]], seed,
-        minimum_force_n=float(config.planner.get("minimum_force_n", 1.0)),
+        system, config.start_q, lambda q: [object_path(turn, q, GRASP_INSTANTS)[:, : system.n_q_u] for turn in turns],
+        seed, minimum_force_n=float(config.planner.get("minimum_force_n", 1.0)),
     )
     with _progress("searching", samples) as report:
         best = search_grasp(search, samples, report)
@@ -133,6 +136,11 @@ def _search(config: TaskConfig, samples: int, seed: int, as_json: bool) -> None:
     raise typer.Exit(0 if reached else EXIT_GOAL_MISSED)
 
 
+def _further(config: TaskConfig) -> TaskConfig:
+    """Return the task with a larger turn, so that the grasp has some to spare."""
+    return replace(config, goal=replace(config.goal, angle_deg=GRASP_TURN_FACTOR * config.goal.angle_deg))
+
+
 def _grasp_figures(config: TaskConfig, best: GraspCandidate | None) -> dict[str, Any]:
     if best is None:
         return {"fraction_of_path": 0.0}
@@ -143,7 +151,9 @@ def _grasp_figures(config: TaskConfig, best: GraspCandidate | None) -> dict[str,
     start = {"joints_rad": joints, "commands_rad": commands, "object_position_m": np.round(p, 4).tolist()}
     return {
         "fraction_of_path": best.fraction,
+        "friction_margins": dict(zip(map(str, FRICTION_STEPS), best.fractions, strict=False)),
         "joint_limit_room_rad": best.limit_room_rad,
+        "conditioning": best.conditioning,
         "normal_forces_n": best.grasp.normal_forces,
         "cone_margins": best.grasp.cone_margins,
         "start": start,
@@ -153,8 +163,11 @@ def _grasp_figures(config: TaskConfig, best: GraspCandidate | None) -> dict[str,
 def _grasp_table(result: dict[str, Any]) -> Table:
     table = Table("", "value", title=f"start posture of {result['task']}", title_justify="left", title_style="bold")
     table.add_row("samples, seed", f"{result['samples']}, {result['seed']}")
-    table.add_row("share of the path without slip", f"{100 * result['fraction_of_path']:.0f} %")
+    table.add_row("share of the paths without slip", f"{100 * result['fraction_of_path']:.0f} %")
     if "start" in result:
+        for step, share in result["friction_margins"].items():
+            table.add_row(f"the same with {100 * float(step):.0f} % of the friction", f"{100 * share:.0f} %")
+        table.add_row("conditioning of B_u, least to largest", f"{result['conditioning']:.2f}")
         table.add_row("room to joint limits on the way", f"{result['joint_limit_room_rad']:.3f} rad")
         table.add_row("normal forces", ", ".join(f"{force:.2f} N" for force in result["normal_forces_n"]))
         table.add_row("margins in the friction cones", ", ".join(f"{margin:.2f}" for margin in result["cone_margins"]))
