@@ -6,12 +6,14 @@ F = [[A, B], [0, 1]] from the chart and D = [[S dt^3/3, S dt^2/2], [S dt^2/2, S 
     P' = F P F' + D,    K = P H' (H P H' + R)^-1,    (dx, dv) = K (z (-) x),    P = (1 - K H) P (1 - K H)' + K R K'
 
 (Joseph form). Where the robots' contacts carry the object (`contact_mpc.estimation.carried_motion`), their displacement
-c comes on top, x' = x (+) (c + v dt), with the covariance (carry_error c)^2; v is then the velocity that the contacts do
-not explain, and S is carried_accel_share^2 times what it is without. The noise R = r R_0 follows the innovations, r <- r + a (min(d^2 / n, gate / n) r - r) with d^2 their
-squared Mahalanobis distance, so that the gate keeps its meaning for a camera that is better or worse than assumed. The
-filter lives at the stamps of the measurements, whenever they arrive; `predict` carries it to the
-time asked for, which is what compensates the delay of the poses. Wrong when the object accelerates for longer than
-1 / omega0 (see EstimatorConfig): it then lags by a / omega0^2.
+c comes on top, x' = x (+) (c + v dt), with the covariance (carry_error c)^2; v is then the velocity that the contacts
+do not explain, and S is carried_accel_share^2 times what it is without. The noise R = r R_0 follows the innovations,
+r <- r (1 + a (min(d^2, gate) / n - 1)) with d^2 their squared Mahalanobis distance, so that the gate keeps its meaning
+for a camera that is better or worse than assumed.
+
+The filter lives at the stamps of the measurements, whenever they arrive; `predict` carries it to the time asked for,
+which is what compensates the delay of the poses. Wrong when the object accelerates for longer than 1 / omega0 (see
+EstimatorConfig): it then lags by a / omega0^2.
 
 Source: J. Sola, "Quaternion kinematics for the error-state Kalman filter", 2017, ch. 7 (global angular errors).
 """
