@@ -23,7 +23,7 @@ from contact_mpc.sim.plant import T0_NS
 ARGUMENTS = (
     *shared_arguments("task", "plan", "params", "record", "robot_name", "remap", "seed", task="allegro_ball"),
     *shared_arguments("discovery", "domain_id", "keystore"),
-    argument("plant", "drake", "physics engine", ("drake", "mujoco")),
+    argument("plant", "drake", "physics engine", ("drake", "mujoco", "gazebo")),
     argument("clock", "lockstep", "lockstep: deterministic; realtime: wall clock", ("lockstep", "realtime")),
     argument("interface", "", "commands to the plant; empty: as the parameter file says", ("", "effort", "position")),
 )

@@ -20,18 +20,19 @@ from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.plan import load_plan, save_plan
 from contact_mpc.model.task import TaskConfig, load_task
+from contact_mpc.sim.gazebo.server import find_root
 
 if TYPE_CHECKING:
     from contact_mpc.nodes.run_session import RunProgress
     from contact_mpc.replay.metrics import RunMetrics
 
-PLANTS, CLOCKS, INTERFACES = ("drake", "mujoco"), ("lockstep", "realtime"), ("effort", "position")
+PLANTS, CLOCKS, INTERFACES = ("drake", "mujoco", "gazebo"), ("lockstep", "realtime"), ("effort", "position")
 
 
 def run(
     task: Annotated[str, typer.Argument(help="Name of a task in config/tasks, or the path of a task file.")],
     axis: Annotated[str, typer.Option(help="Turn about +x, -x, +y, -y, +z or -z instead of the task's axis.")] = "",
-    plant: Annotated[str, typer.Option(help="Physics engine: drake or mujoco.")] = "drake",
+    plant: Annotated[str, typer.Option(help="Physics engine: drake, mujoco or gazebo.")] = "drake",
     clock: Annotated[str, typer.Option(help="lockstep (deterministic) or realtime (wall clock).")] = "lockstep",
     interface: Annotated[
         str | None, typer.Option(help="effort or position commands; by default as the parameter file says.")
@@ -144,7 +145,11 @@ def _load(task: str, duration_s: float | None, hold_s: float | None) -> TaskConf
 
 def _require_packages(plant: str) -> None:
     """Raise ConfigError before anything starts if a run could not end for want of a package."""
-    extras = {"rclpy": "ros", "rosbags": "bags", "plotly": "report", {"drake": "pydrake"}.get(plant, plant): plant}
+    extras = {"rclpy": "ros", "rosbags": "bags", "plotly": "report"}
+    if plant == "gazebo":
+        find_root()
+    else:
+        extras[{"drake": "pydrake"}.get(plant, plant)] = plant
     missing = [name for name in extras if find_spec(name) is None]
     if missing:
         wanted = ",".join(extras[name] for name in missing)

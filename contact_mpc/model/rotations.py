@@ -115,3 +115,13 @@ def rotation_from_rpy(rpy_rad: FloatArray) -> FloatArray:
             [-sp, cp * sr, cp * cr],
         ]
     )
+
+
+def rpy_from_rotation(R: FloatArray) -> FloatArray:
+    """Return roll, pitch, yaw (3,), rad, with R = R_z(yaw) R_y(pitch) R_x(roll); yaw is 0 at a pitch of +-90 deg."""
+    sine = -R[2, 0]
+    cosine = np.hypot(R[0, 0], R[1, 0])
+    pitch = np.arctan2(sine, cosine)
+    if cosine < 1e-9:
+        return np.array([np.arctan2(-R[1, 2], R[1, 1]), pitch, 0.0])
+    return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])

@@ -50,7 +50,7 @@ class PlantConfig(NodeConfig):
     """Parameters of the plant node."""
 
     task: str = Field(min_length=1, description="task whose start configuration the plant begins in")
-    engine: Literal["drake", "mujoco"] = Field(default="drake", description="physics engine")
+    engine: Literal["drake", "mujoco", "gazebo"] = Field(default="drake", description="physics engine")
     command_interface: Literal["effort", "position"] = Field(
         default="effort", description="effort: commands are joint torques; position: the plant runs the joint impedance"
     )

@@ -32,7 +32,7 @@ class RunOptions:
     Attributes
     ----------
     plant, clock : str
-        "drake" or "mujoco"; "lockstep" or "realtime".
+        "drake", "mujoco" or "gazebo"; "lockstep" or "realtime".
     interface : str or None
         "effort" or "position"; None: as the parameter file says.
     seed : int

@@ -1,6 +1,6 @@
-"""The plant that the loop is closed around: one interface, two engines.
+"""The plant that the loop is closed around: one interface, three engines.
 
-Both engines are built from the same `System` (its URDFs, friction, stiffness, gravity) and run at 1 ms. Their contact
+All engines are built from the same `System` (its URDFs, friction, stiffness, gravity) and run at 1 ms. Their contact
 is almost rigid but not quite, and fast sliding makes it hop; the modules of the engines give the figures.
 """
 
@@ -21,7 +21,7 @@ T0_NS = 1_000_000_000  # simulated time at the start of every run
 STEP_NS = 1_000_000
 STEP_S = 1e-3
 NO_CONTACTS = np.zeros((0, 7))
-ENGINES = ("drake", "mujoco")
+ENGINES = ("drake", "mujoco", "gazebo")
 INTERFACES = ("effort", "position")
 
 
@@ -89,7 +89,7 @@ def make_plant(
     *,
     gravity_compensation: bool,
 ) -> Plant:
-    """Build a plant of one engine, "drake" or "mujoco", at rest at system.q_default.
+    """Build a plant of one engine, "drake", "mujoco" or "gazebo", at rest at system.q_default.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def make_plant(
     InputError
         Unknown engine or interface.
     ConfigError
-        The engine's package is not installed.
+        The engine is not installed.
     ModelError
         A link has a shape other than sphere, box, capsule and cylinder.
     """
@@ -110,6 +110,10 @@ def make_plant(
     if interface not in INTERFACES:
         raise InputError(f"unknown interface '{interface}' of the plant; allowed: {', '.join(INTERFACES)}")
     _check_shapes(system)
+    if engine == "gazebo":
+        from contact_mpc.sim.gazebo.plant import GazeboPlant
+
+        return GazeboPlant(system, interface, perturbation or PlantPerturbation(), gravity_compensation)
     module = {"drake": "pydrake", "mujoco": "mujoco"}[engine]
     if find_spec(module) is None:
         raise ConfigError(f"plant '{engine}' needs {module}; install it with: pip install 'contact_mpc[{engine}]'")

@@ -1,0 +1,1 @@
+"""Gazebo classic 11 with ODE as plant: its world from a system, its server in a Debian 11 root, its client."""
