@@ -10,6 +10,7 @@ from launch.action import Action
 from launch.actions import OpaqueFunction
 
 from contact_mpc.errors import ConfigError
+from contact_mpc.model.node_parameters import default_parameter_file
 from contact_mpc.model.task import load_task
 from contact_mpc.nodes.launching import (
     argument,
@@ -22,7 +23,6 @@ from contact_mpc.nodes.launching import (
 )
 from contact_mpc.nodes.robot_description import data_file, load_robot
 from contact_mpc.nodes.ros2_control import gazebo_actions, task_parameters_on
-from contact_mpc.nodes.run_parameters import default_parameter_file
 
 ARGUMENTS = (
     argument("robot", "anypulator", "robot with a world: a name in config/robots", ("anypulator",)),

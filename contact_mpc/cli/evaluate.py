@@ -7,17 +7,21 @@ seed alone, not on the number of jobs or the machine's load.
 import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
 
 import shlex
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from contact_mpc.cli.evaluation_table import make_table
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit, to_plain
 from contact_mpc.cli.trials import ALL, make_cases, run_trials
 from contact_mpc.errors import ConfigError
+from contact_mpc.model.node_parameters import default_parameter_file
 from contact_mpc.model.task import load_task
 from contact_mpc.sim.campaign import check_backend
+from contact_mpc.sim.compile_ahead import compile_ahead
 from contact_mpc.sim.evaluation import EvaluationSpec, loose_tolerances
 from contact_mpc.sim.loop_config import load_loop_config
 from contact_mpc.sim.plant import ENGINES
@@ -39,9 +43,12 @@ def evaluate(
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, max=256, help="Trials at the same time.")] = 1,
     backend: Annotated[str, typer.Option(help="Who runs them, of joblib: loky, dask or ray.")] = "loky",
+    through_nodes: Annotated[
+        bool, typer.Option("--through-nodes", help="Run the real nodes over DDS, and compare their commands.")
+    ] = False,
     trial_seed: Annotated[int | None, typer.Option(min=0, help="Run only the trial of this seed, again.")] = None,
     params: Annotated[
-        Path | None, typer.Option(help="Parameter file of the nodes; by default config/nodes/TASK.yaml.")
+        Path | None, typer.Option(help="Parameter file of the nodes; by default that of the task in config/nodes.")
     ] = None,
     plan: Annotated[Path | None, typer.Option(help="Plan file of one turn; by default all are planned first.")] = None,
     disturbance_scale: Annotated[
@@ -61,22 +68,35 @@ def evaluate(
         raise ConfigError(f"--plant {plant} is unknown; allowed: {', '.join(ENGINES)}")
     check_backend(backend)
     config = load_task(task)
-    loop = load_loop_config(params or config.name, plant, settings or (), controller)
+    parameters = params or default_parameter_file(config)
+    loop = load_loop_config(parameters, plant, settings or (), controller)
     cases = make_cases(config, axis, plan)
     spec = EvaluationSpec(cases, loop, Disturbance(), disturbance_scale, noise_scale)
     seeds = [trial_seed] if trial_seed is not None else trial_seeds(seed, trials, len(cases))
-    campaign = run_trials([(spec, item) for item in seeds], jobs, f"{config.name}: trials", backend)
+    with Console(stderr=True).status("compiling, once per version: about a minute"):
+        compile_ahead(plant)
+    extra: dict[str, Any] = {}
+    if through_nodes:
+        _check_nodes(controller, jobs)
+        from contact_mpc.cli.node_trials import run_node_trials
+
+        campaign, differences = run_node_trials(spec, seeds, parameters, tuple(settings or ()))
+        extra["commands_max_abs_diff"] = differences
+    else:
+        campaign = run_trials([(spec, item) for item in seeds], jobs, f"{config.name}: trials", backend)
     if not campaign.outcomes:
         raise KeyboardInterrupt
     figures = summarise(campaign.outcomes, spec.disturbance, disturbance_scale)
     goal_met = bool(figures["success_rate"] >= required_rate)
+    goal_met &= all(item == 0.0 for item in extra.get("commands_max_abs_diff", []))
     loose_deg, loose_mm = loose_tolerances(config)
     result: dict[str, Any] = {
         "task": config.name, "plant": plant, "controller": controller, "seed": seed,
         "axes": [case.task.axis for case in cases],
         "tolerance_deg": config.tolerance_deg, "tolerance_mm": config.tolerance_mm,
         "loose_tolerance_deg": loose_deg, "loose_tolerance_mm": loose_mm, **figures,
-        "outcomes": describe_outcomes(campaign.outcomes), "interrupted": campaign.is_interrupted, "goal_met": goal_met,
+        "outcomes": describe_outcomes(campaign.outcomes), **extra, "interrupted": campaign.is_interrupted,
+        "goal_met": goal_met,
     }  # fmt: skip
     if trial_seed is not None:
         result["trial_seed"] = trial_seed
@@ -95,6 +115,17 @@ def evaluate(
         result["report"] = write_evaluation_report(to_plain(result), report)
     emit(result, as_json, make_table(result, len(seeds)))
     raise typer.Exit(EXIT_INTERRUPTED if campaign.is_interrupted else 0 if goal_met else EXIT_GOAL_MISSED)
+
+
+def _check_nodes(controller: str, jobs: int) -> None:
+    """Raise ConfigError where the nodes cannot run what was asked for."""
+    if controller != "tracker":
+        raise ConfigError(f"--through-nodes runs the tracker, not --controller {controller}; leave one of the two out")
+    if jobs > 1:
+        raise ConfigError(f"--through-nodes runs one trial at a time, not --jobs {jobs}; each starts six processes")
+    missing = [name for name in ("rclpy", "rosbags") if find_spec(name) is None]
+    if missing:
+        raise ConfigError(f"--through-nodes needs {', '.join(missing)}; install with: pip install 'contact_mpc[demo]'")
 
 
 def _repeat_command(task: str, options: dict[str, tuple[Any, Any]], settings: list[str]) -> str:

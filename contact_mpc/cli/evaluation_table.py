@@ -57,6 +57,10 @@ def _make_summary(result: dict[str, Any], wanted: int) -> Table:
     table.add_row("object dropped", f"{result['drops']} (95 %: up to {100 * result['drop_interval_95'][1]:.1f} %)")
     for key, name, unit in (("angle_error_deg", "angle error", "deg"), ("position_error_mm", "position error", "mm")):
         table.add_row(name, _long(result[key], ("median", "p90", "max"), unit))
+    if "commands_max_abs_diff" in result:
+        differences = result["commands_max_abs_diff"]
+        equal = sum(item == 0.0 for item in differences)
+        table.add_row("commands as in one process, bit for bit", f"{equal} of {len(differences)} trials")
     table.add_row("compute per command", _long(result["solve_ms"], ("median", "p99", "max"), "ms"))
     return table
 

@@ -59,7 +59,8 @@ def run(
     """Run a task in closed loop and judge it; the exit code is 0 only if the task's goal was met."""
     _check_choices(plant=(plant, PLANTS), clock=(clock, CLOCKS), interface=(interface, (None, *INTERFACES)))
     _require_packages(plant)
-    from contact_mpc.nodes.run_parameters import RunOptions, default_parameter_file
+    from contact_mpc.model.node_parameters import default_parameter_file
+    from contact_mpc.nodes.run_parameters import RunOptions
 
     config = _load(task, duration_s, hold_s).about(axis)
     if plan is not None:

@@ -10,8 +10,9 @@ from typing import Any
 import yaml
 
 from contact_mpc.errors import ConfigError
-from contact_mpc.model.resources import resource
+from contact_mpc.model.resources import resource, resource_names
 from contact_mpc.model.system_config import read_yaml
+from contact_mpc.model.task import TaskConfig
 
 KEY = "ros__parameters"
 
@@ -63,6 +64,13 @@ def apply_setting(parameters: dict[str, dict[str, Any]], setting: str) -> None:
     for parent in parents:
         target = target.setdefault(parent, {})
     target[leaf] = value
+
+
+def default_parameter_file(task: TaskConfig) -> str:
+    """Return the name of the parameter file of a task: its own in config/nodes, else its system's, else its robot's."""
+    names = (task.name, task.system.name, task.system.config.robots[0].name)
+    known = resource_names("nodes")
+    return next((name for name in names if name in known), task.system.name)
 
 
 def _entries(tree: dict[str, Any], prefix: str, file: Path) -> list[tuple[str, dict[str, Any]]]:

@@ -17,11 +17,12 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from contact_mpc.errors import ConfigError
+from contact_mpc.model.node_parameters import default_parameter_file
 from contact_mpc.model.plan import load_plan, save_plan
 from contact_mpc.model.resources import resource_names
 from contact_mpc.model.task import TaskConfig
 from contact_mpc.nodes.processes import SINGLE_THREADED
-from contact_mpc.nodes.run_parameters import RunOptions, build_parameters, default_parameter_file
+from contact_mpc.nodes.run_parameters import RunOptions, build_parameters
 from contact_mpc.nodes.stack import to_parameter_file
 
 PACKAGE = "contact_mpc"

@@ -10,7 +10,6 @@ from typing import Any
 from contact_mpc import __version__
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.node_parameters import apply_setting, load_node_parameters
-from contact_mpc.model.resources import resource_names
 from contact_mpc.model.task import TaskConfig
 from contact_mpc.nodes.lifecycle_client import ACTIVATION_ORDER
 from contact_mpc.nodes.stack import to_parameter_file
@@ -79,13 +78,6 @@ def build_parameters(task: TaskConfig, options: RunOptions, folder: Path, plan_f
     else:
         del parameters["recorder"]
     return parameters
-
-
-def default_parameter_file(task: TaskConfig) -> str:
-    """Return the name of the parameter file of a task: its own in config/nodes, else its system's, else its robot's."""
-    names = (task.name, task.system.name, task.system.config.robots[0].name)
-    known = resource_names("nodes")
-    return next((name for name in names if name in known), task.system.name)
 
 
 def run_duration_s(task: TaskConfig, parameters: dict[str, dict[str, Any]]) -> float:

@@ -21,6 +21,7 @@ from contact_mpc.replay.record import RunRecord
 DROP_DISTANCE_M = 0.05
 LIMIT_TOLERANCE = 1e-9  # relative: a command clamped to the limit is not beyond it
 FAULT_STATE = "FAULT"
+STATE_LOST = "STATE_LOST"
 BRIDGE = "command_bridge"
 LATENESS_WINDOW_NS = 1_000_000_000
 STATISTICS = ("median", "p90", "p99", "max")
@@ -121,7 +122,7 @@ def compute_metrics(record: RunRecord, system: System, task: TaskConfig) -> RunM
         limit_violations_by_kind=violations,
         dropped=dropped,
         hold_plans=sum(not len(plan.times_s) for plan in record.plans),
-        faults=tuple(dict.fromkeys(s.message for s in record.safety if s.message.startswith(FAULT_STATE))),
+        faults=_faults(record, evaluation),
         completed=evaluation.is_complete,
         goal_met=not reasons,
         reasons=reasons,
@@ -224,6 +225,27 @@ def sent_commands(record: RunRecord, system: System) -> dict[str, tuple[IntArray
         if series is not None and series.values.shape[1] == system.n_a:
             sent[kind] = series.t_ns, series.values
     return sent
+
+
+def _faults(record: RunRecord, evaluation: ObjectEvaluation) -> tuple[str, ...]:
+    """Return every fault of the bridge once; that states stop coming once the run has ended is none."""
+    end_ns = _receipt_of_end(record, evaluation)
+    counted = [
+        status.message
+        for status in record.safety
+        if status.message.startswith(FAULT_STATE)
+        and not (STATE_LOST in status.message and end_ns is not None and status.receive_ns >= end_ns)
+    ]
+    return tuple(dict.fromkeys(counted))
+
+
+def _receipt_of_end(record: RunRecord, evaluation: ObjectEvaluation) -> int | None:
+    """Return when the first joint state at or after the end of the hold was received, ns; None without one."""
+    states = record.joint_states
+    if states is None or not evaluation.is_complete:
+        return None
+    after = np.flatnonzero(states.t_ns >= evaluation.end_ns)
+    return int(states.receive_ns[after[0]]) if len(after) else None
 
 
 def _worst_in_hold(evaluation: ObjectEvaluation, errors: FloatArray) -> float | None:

@@ -95,13 +95,18 @@ def run_trial(spec: EvaluationSpec, seed: int) -> TrialOutcome:
     trial, case = spec.draw(seed), spec.case(seed)
     try:
         result = run_closed_loop(
-            case.task.system, case.task, case.plan, replace(spec.config, sensors=trial.sensors),
+            case.task.system, case.task, case.plan, loop_of_trial(spec, trial),
             perturbation=trial.perturbation, seed=seed, stop_when_dropped=True,
         )  # fmt: skip
     except StackError as error:
         reasons = (f"{NO_COMMAND}: {error}",)
         return TrialOutcome(seed, case.task.axis, False, False, False, np.nan, np.nan, (), reasons, describe(trial))
     return judge(case.task, trial, result)
+
+
+def loop_of_trial(spec: EvaluationSpec, trial: Trial) -> LoopConfig:
+    """Return the loop with the sensors that a trial drew."""
+    return replace(spec.config, sensors=trial.sensors)
 
 
 def judge(task: TaskConfig, trial: Trial, result: ClosedLoopResult) -> TrialOutcome:
@@ -117,10 +122,14 @@ def loose_tolerances(task: TaskConfig) -> tuple[float, float]:
     return max(task.tolerance_deg, LOOSE_TOLERANCE_DEG), max(task.tolerance_mm, LOOSE_TOLERANCE_MM)
 
 
+def is_within(tolerances: tuple[float, float], angle_deg: float, distance_mm: float) -> bool:
+    """Whether errors are within tolerances, degrees and mm."""
+    return angle_deg <= tolerances[0] and distance_mm <= tolerances[1]
+
+
 def is_loosely_met(task: TaskConfig, result: ClosedLoopResult) -> bool:
     """Whether the run ended within the looser tolerances with the object held all the way."""
-    tolerance_deg, tolerance_mm = loose_tolerances(task)
-    is_near = result.angle_error_deg <= tolerance_deg and result.position_error_mm <= tolerance_mm
+    is_near = is_within(loose_tolerances(task), result.angle_error_deg, result.position_error_mm)
     return is_near and not result.dropped and result.is_complete
 
 

@@ -117,8 +117,7 @@ class LoopLog:
     def add_step(self, state: PlantState, command: BridgeCommand) -> None:
         """Take one step: the state and the command that answers it."""
         if len(self._steps) % DROP_CHECK_STEPS == 0:
-            _, p = self.system.object_pose(state.q)
-            self.dropped |= bool(np.linalg.norm(p - self._reference_position(state.t_ns)) > DROP_DISTANCE_M)
+            self.dropped |= self.is_far(state.t_ns, self.system.object_pose(state.q)[1])
         self._steps.append((state, command.data.copy(), command.applied_q.copy()))
         if command.safety is not self._safety:
             self._safety = command.safety
@@ -137,7 +136,7 @@ class LoopLog:
     def result(self) -> ClosedLoopResult:
         """Judge the run as it is now."""
         states = [state for state, *_ in self._steps]
-        angle_deg, distance_mm = self._errors(states[-1].q)
+        angle_deg, distance_mm = self.errors_of(*self.system.object_pose(states[-1].q))
         return ClosedLoopResult(
             t_ns=np.array([state.t_ns for state in states], dtype=np.int64),
             q=np.array([state.q for state in states]),
@@ -157,20 +156,24 @@ class LoopLog:
             position_error_mm=distance_mm,
             dropped=self.dropped,
             is_complete=states[-1].t_ns >= self.end_ns,
-            reasons=self._reasons(states[-1].t_ns, angle_deg, distance_mm),
+            reasons=self.reasons(states[-1].t_ns, angle_deg, distance_mm),
         )
 
-    def _errors(self, q: FloatArray) -> tuple[float, float]:
-        """Return angle, deg, and distance, mm, of the object to its goal."""
-        R, p = self.system.object_pose(q)
-        angle = np.linalg.norm(rotation_log(np.ascontiguousarray(R @ self._R_goal.T)))
-        return float(np.degrees(angle)), 1e3 * float(np.linalg.norm(p - self._p_goal))
+    def errors_of(self, R_WB: FloatArray, p_WB: FloatArray) -> tuple[float, float]:
+        """Return angle, deg, and distance, mm, of a pose of the object to the goal."""
+        angle = np.linalg.norm(rotation_log(np.ascontiguousarray(R_WB @ self._R_goal.T)))
+        return float(np.degrees(angle)), 1e3 * float(np.linalg.norm(p_WB - self._p_goal))
+
+    def is_far(self, t_ns: int, p_WB: FloatArray) -> bool:
+        """Whether the object at p_WB (3,), m, is so far from its reference at t_ns that it counts as dropped."""
+        return bool(np.linalg.norm(p_WB - self._reference_position(t_ns)) > DROP_DISTANCE_M)
 
     def _reference_position(self, t_ns: int) -> FloatArray:
         t_s = (t_ns - self.start_ns) * 1e-9
         return np.array([np.interp(t_s, self.plan.times_s, column) for column in self._path.T])
 
-    def _reasons(self, last_ns: int, angle_deg: float, distance_mm: float) -> tuple[str, ...]:
+    def reasons(self, last_ns: int, angle_deg: float, distance_mm: float) -> tuple[str, ...]:
+        """Return why the goal was not met by a run that ended at last_ns with these errors."""
         task = self.task
         checks = (
             (not self.dropped, f"dropped: further than {100 * DROP_DISTANCE_M:.0f} cm from the reference"),

@@ -73,7 +73,7 @@ def draw_trial(
     friction = disturbance.friction_min + draws[0] * (disturbance.friction_max - disturbance.friction_min)
     size, mass = scale * (2.0 * draws[1:] - 1.0) * (disturbance.size_fraction, disturbance.mass_fraction)
     perturbation = PlantPerturbation(
-        friction=friction if scale > 0.0 else None,
+        friction=float(friction) if scale > 0.0 else None,
         mass_scale=float(1.0 + mass),
         size_scale=float(1.0 + size),
         object_offset_m=(float(offset[0]), float(offset[1]), float(offset[2])),

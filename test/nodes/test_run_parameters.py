@@ -11,8 +11,9 @@ import yaml
 pytest.importorskip("rclpy")
 
 from contact_mpc.errors import ConfigError, StackError
+from contact_mpc.model.node_parameters import default_parameter_file
 from contact_mpc.model.task import load_task
-from contact_mpc.nodes.run_parameters import RunOptions, build_parameters, default_parameter_file, run_duration_s
+from contact_mpc.nodes.run_parameters import RunOptions, build_parameters, run_duration_s
 from contact_mpc.nodes.stack import StackSpec, to_parameter_file
 
 TASK = load_task("planar_hand_ball")

@@ -1,5 +1,7 @@
 """Figures of merit of trajectories whose every number is known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from contact_mpc.replay.bag import read_run
 from contact_mpc.replay.evaluation import evaluate_object, task_poses
 from contact_mpc.replay.metrics import compute_metrics, lateness_ms, statistics
 from contact_mpc.replay.poses import angles_about_deg, angles_deg, interpolate_quaternions
+from contact_mpc.replay.record import StatusMessage
 
 ROUND_OFF_DEG = 1e-5  # an angle from a quaternion product near the identity carries the square root of round-off
 ROUND_OFF_MM = 1e-9
@@ -143,6 +146,20 @@ def test_a_fault_that_is_repeated_is_listed_once(bag_writer, finger_system, fing
     writer.add("plant/object_odom", 9, messages.odometry(T0_NS, np.array([1.0, 0, 0, 0]), np.zeros(3)))
     writer.close()
     assert compute_metrics(read_run(path), finger_system, finger_task).faults == ("FAULT STATE_LOST (201)",)
+
+
+@pytest.mark.parametrize(("offset_ns", "counted"), [(-2_000_000, True), (0, False), (50_000_000, False)])
+def test_states_that_stop_at_the_end_of_a_run_are_no_fault(
+    synthetic_run, tmp_path, finger_system, finger_task, offset_ns, counted
+):
+    record = read_run(synthetic_run().write(tmp_path / "run"))
+    end_ns = evaluate_object(record, finger_task).end_ns
+    received_ns = int(record.joint_states.receive_ns[np.flatnonzero(record.joint_states.t_ns >= end_ns)[0]])
+    lost = StatusMessage(received_ns + offset_ns, None, 2, "command_bridge", "FAULT STATE_LOST (201)", {})
+    jump = StatusMessage(received_ns + offset_ns, None, 2, "command_bridge", "FAULT STATE_JUMP (202)", {})
+    faults = compute_metrics(replace(record, safety=(lost, jump)), finger_system, finger_task).faults
+    assert ("FAULT STATE_LOST (201)" in faults) == counted
+    assert "FAULT STATE_JUMP (202)" in faults
 
 
 def test_bag_without_truth_is_judged_by_the_estimate_and_says_so(metrics_of):

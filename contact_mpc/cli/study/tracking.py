@@ -18,6 +18,7 @@ from rich.table import Table
 from contact_mpc.cli.output import EXIT_INTERRUPTED, emit, to_plain
 from contact_mpc.cli.trials import ALL, make_cases, run_trials
 from contact_mpc.errors import ConfigError
+from contact_mpc.model.node_parameters import default_parameter_file
 from contact_mpc.model.task import TaskConfig, load_task
 from contact_mpc.sim.campaign import check_backend
 from contact_mpc.sim.evaluation import Case, EvaluationSpec, TrialOutcome
@@ -43,7 +44,7 @@ def tracking(
     backend: Annotated[str, typer.Option(help="Who runs them, of joblib: loky, dask or ray.")] = "loky",
     only: Annotated[str, typer.Option(help="Only rows whose group or label contains this text.")] = "",
     params: Annotated[
-        Path | None, typer.Option(help="Parameter file of the nodes; by default config/nodes/TASK.yaml.")
+        Path | None, typer.Option(help="Parameter file of the nodes; by default that of the task in config/nodes.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="File of outcomes; a later call goes on from there.")] = None,
     report: Annotated[Path | None, typer.Option(help="Folder for an HTML page with table and plots.")] = None,
@@ -56,7 +57,7 @@ def tracking(
         raise ConfigError(f"--plant {plant} is unknown; allowed: {', '.join(ENGINES)}")
     check_backend(backend)
     config, store = load_task(task), OutcomeStore(out)
-    parameters = params or config.name
+    parameters = params or default_parameter_file(config)
     base = load_loop_config(parameters, plant)
     friction = float(np.mean([pair.mu for pair in config.system.pairs]))
     variants = [item for item in build_variants(what, base, friction) if only in item.group or only in item.label]
