@@ -1,4 +1,7 @@
-"""Which contact pairs belong to which finger: a branch of a robot's tree, from its last fork (or the base) on."""
+"""Which contact pairs belong to which finger: a branch of a robot's tree, from its last fork (or the base) on.
+
+A robot without forks is an arm, not a finger: it may hold with several of its links, so each of them counts by itself.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +26,20 @@ def first_body(system: System, body: int) -> int:
 
 
 def finger_of_pairs(system: System) -> IntArray:
-    """Return, per contact (n_c,), the first body of the finger that it belongs to; -1 for fixed geometry."""
-    owners = [system.geometries[system.pairs[item.pair].geometry_b].body for item in system.contacts]
-    return np.array([first_body(system, body) for body in owners])
+    """Return, per contact (n_c,), the first body of its finger, the body itself of an arm; -1 for fixed geometry."""
+    others = [system.geometries[system.pairs[item.pair].geometry_b] for item in system.contacts]
+    arms = _arms(system)
+    return np.array([item.body if item.owner in arms else first_body(system, item.body) for item in others])
+
+
+def _arms(system: System) -> set[str]:
+    """Return the robots whose moving bodies form one chain."""
+    arms = set()
+    for robot in system.config.robots:
+        bodies = {body for (owner, _), (body, _) in system.links.items() if owner == robot.name and body >= 0}
+        if len({first_body(system, body) for body in bodies}) == 1:
+            arms.add(robot.name)
+    return arms
 
 
 def closest_pair_per_finger(fingers: IntArray, gaps: FloatArray, reach_m: float) -> IntArray:

@@ -24,6 +24,7 @@ from contact_mpc.model.system import System
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+SOLVED = ("Solved", "AlmostSolved")  # to 1e-8, or to 1e-4 where round-off stops the solver
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def _balance(
     settings.verbose = False
     identity = csc_matrix(np.eye(3 * n))
     solution = clarabel.DefaultSolver(identity, np.zeros(3 * n), csc_matrix(A), b, kinds, settings).solve()
-    return np.array(solution.x).reshape(n, 3) if str(solution.status) == "Solved" else None
+    return np.array(solution.x).reshape(n, 3) if str(solution.status) in SOLVED else None
 
 
 def _failed(reason: str) -> Grasp:

@@ -129,13 +129,20 @@ def test_system_in_which_nothing_can_touch_is_refused(tmp_path) -> None:
         build_model(load_system(tmp_path / "ghost.yaml"))
 
 
-def test_fingers_are_the_branches_of_a_hand_whose_palm_moves(named_system: Callable[[str], System]) -> None:
-    """On linear axes the palm is a body of its own; its four fingers stay apart, and an arm is one finger."""
-    for name, count in (("allegro_ball", 4), ("allegro_pen", 5), ("iiwa_bimanual_box", 2)):
-        system = named_system(name)
-        fingers = finger_of_pairs(system)
-        assert len(set(fingers[fingers >= 0].tolist())) == count
-        links = {fingers[c]: set() for c in range(len(fingers))}
-        for c, contact in enumerate(system.contacts):
-            links[fingers[c]].add(system.geometries[system.pairs[contact.pair].geometry_b].link.split("_")[0])
-        assert name == "iiwa_bimanual_box" or all(len(names) == 1 for names in links.values())
+@pytest.mark.parametrize(("name", "count"), [("allegro_ball", 4), ("allegro_pen", 5), ("planar_hand_ball", 2)])
+def test_fingers_are_the_branches_of_a_hand(name: str, count: int, named_system: Callable[[str], System]) -> None:
+    """On linear axes the palm is a body of its own; the fingers stay apart."""
+    system = named_system(name)
+    fingers = finger_of_pairs(system)
+    assert len(set(fingers[fingers >= 0].tolist())) == count
+    links: dict[int, set[str]] = {}
+    for finger, contact in zip(fingers.tolist(), system.contacts, strict=True):
+        link = system.geometries[system.pairs[contact.pair].geometry_b].link
+        links.setdefault(finger, set()).add(link.split("_")[0])
+    assert all(len(names) == 1 for names in links.values())
+
+
+def test_links_of_an_arm_hold_each_for_itself(named_system: Callable[[str], System]) -> None:
+    system = named_system("iiwa_bimanual_box")
+    for finger, contact in zip(finger_of_pairs(system), system.contacts, strict=True):
+        assert finger == system.geometries[system.pairs[contact.pair].geometry_b].body
