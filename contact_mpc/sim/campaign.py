@@ -7,7 +7,8 @@ on its spec and seed alone, so not on the backend, apart from the wall times of 
 """
 
 import signal
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
@@ -45,9 +46,10 @@ def run_parallel(
             yield index, work(*arguments)
         return
     with parallel_config(n_jobs=min(jobs, len(tasks)), **_settings(backend)):
-        results = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="2 * n_jobs")(
-            delayed(_numbered)(work, index, arguments) for index, arguments in enumerate(tasks)
-        )
+        with _deferred_interrupts():
+            results = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="2 * n_jobs")(
+                delayed(_numbered)(work, index, arguments) for index, arguments in enumerate(tasks)
+            )
         try:
             yield from results
         finally:
@@ -67,7 +69,7 @@ def _settings(backend: str) -> dict[str, Any]:
     """Return joblib's settings of a backend, after connecting to its cluster."""
     check_backend(backend)
     if backend == "loky":
-        return {"backend": "loky", "initializer": _ignore_interrupts, "idle_worker_timeout": 3600}
+        return {"backend": "loky", "idle_worker_timeout": 3600}
     if backend == "dask":
         from distributed import Client  # registers itself as joblib's default
 
@@ -79,9 +81,14 @@ def _settings(backend: str) -> dict[str, Any]:
     return {"backend": backend}
 
 
-def _ignore_interrupts() -> None:
-    """Leave Ctrl-C, which reaches the whole process group, to the process that started this one."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+@contextmanager
+def _deferred_interrupts() -> Iterator[None]:
+    """Hold back Ctrl-C; processes started meanwhile never see it, though it reaches the whole process group."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _numbered(work: Callable[..., T], index: int, arguments: tuple[Any, ...]) -> tuple[int, T]:

@@ -7,7 +7,6 @@ next commands are found.
 from pydantic import BaseModel, ConfigDict
 
 from contact_mpc.control.comparison.admm import AdmmConfig, AdmmMpc
-from contact_mpc.control.comparison.open_loop import OpenLoop
 from contact_mpc.control.comparison.sampling import SamplingConfig, SamplingMpc
 from contact_mpc.control.controllers import Controller, build_tracker
 from contact_mpc.control.tracker import Tracker
@@ -43,7 +42,7 @@ def make_controller(
         Of a controller that draws at random.
     """
     if name == "open_loop":
-        return Tracker(system, config, OpenLoop(system, config))
+        return build_tracker(system, config.model_copy(update={"mode": "playback"}))
     if name == "one_step":
         return Tracker(system, one_step_config(config))
     if name == "admm_lcs":

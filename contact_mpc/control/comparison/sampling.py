@@ -6,7 +6,8 @@ distribution about the mean; each sample is rolled out, costed as the tracker co
     sum_k |e_k|^2_Q + |u_k - u_ref_k|^2_R + |u_k - u_{k-1}|^2_V
 
 and the mean of the `elites` best is the next mean, their spread, kept above a floor, the next spread; with one elite
-this is predictive sampling. The mean starts from the last solution moved on in time and is itself one of the samples.
+this is predictive sampling. The mean starts from the reference's commands plus what the last solution added to them,
+and is itself one of the samples.
 
 Source: T. Howell, N. Gileadi, S. Tunyasuvunakool, K. Zakka, T. Erez, Y. Tassa, "Predictive sampling: real-time
 behaviour synthesis with MuJoCo", 2022, sections on predictive sampling and the cross-entropy method.
@@ -59,13 +60,14 @@ class SamplingMpc(Mpc):
         self._sampling, self._rollouts, self._seed = sampling, rollouts, seed
         self._spline = spline_matrix(config.horizon_steps, sampling.knots)
         self._rng = np.random.default_rng(seed)
+        self._deviation = np.zeros((config.horizon_steps, system.n_a))
 
     def solve(
         self, q: FloatArray, q_ref: FloatArray, u_ref: FloatArray, u_before: FloatArray, iterations: int | None = None
     ) -> bool:
-        """Move u (T, n_a), which holds the last solution moved on, to the mean of the best samples about it."""
+        """Set u (T, n_a) to the mean of the best samples about u_ref and the last deviation from it."""
         count = self._sampling.iterations if iterations is None else iterations
-        mean = self.u.copy()
+        mean = self._clip((u_ref + self._deviation)[None], u_before)[0]
         spread = np.full((self._sampling.knots, self.system.n_a), self._sampling.spread_rad)
         for _ in range(count):
             knots = self._rng.standard_normal((self._sampling.samples, *spread.shape)) * spread
@@ -79,13 +81,14 @@ class SamplingMpc(Mpc):
             mean = u[best].mean(axis=0)
             spread = np.maximum(knots[best].std(axis=0), self._sampling.least_spread_rad)
         self.horizon.counts[0] = count * self._sampling.samples
-        self.horizon.last_change[0] = float(np.abs(mean - self.u).max())
-        self.u[:] = mean
+        self.horizon.last_change[0] = float(np.abs(mean - u_ref - self._deviation).max())
+        self.u[:], self._deviation = mean, mean - u_ref
         return True
 
     def reset(self) -> None:
         """Forget the last solution and begin the random stream again."""
         super().reset()
+        self._deviation = np.zeros_like(self._deviation)
         self._rng = np.random.default_rng(self._seed)
 
     def _clip(self, u: FloatArray, u_before: FloatArray) -> FloatArray:
