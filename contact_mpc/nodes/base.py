@@ -208,14 +208,17 @@ class ContactNode(LifecycleNode):
         executor.spin_once(timeout_sec=SPIN_TIMEOUT_S)
 
     def fail(self, reason: str) -> None:
-        """End the process with a non-zero exit code after one line of explanation."""
+        """End the process with a non-zero exit code after one line of explanation, in the log and in /diagnostics."""
         self.get_logger().fatal(reason)
+        self._publish_status(DiagnosticStatus.ERROR, reason, {})
         self.exit_code = 1
         self.is_stopping = True
 
     def publish_diagnostics(self) -> None:
         """Publish what `diagnose` says now; also called once a second."""
-        level, message, values = self.diagnose()
+        self._publish_status(*self.diagnose())
+
+    def _publish_status(self, level: bytes, message: str, values: dict[str, object]) -> None:
         status = DiagnosticStatus(level=level, name=self.get_fully_qualified_name(), message=message)
         status.values = [KeyValue(key=key, value=str(value)) for key, value in values.items()]
         array = DiagnosticArray(status=[status])

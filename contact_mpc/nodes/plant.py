@@ -2,7 +2,8 @@
 
 Lockstep: publish the state of t, wait for the command stamped t, step 1 ms. Realtime: publish on absolute deadlines of
 the monotonic clock and apply the newest command; a plant slower than real time shifts its deadlines and counts that.
-Until the first command the joints hold the task's start commands, as whatever controller held the grip before would.
+Until the first command the joints hold the task's start commands, as whatever controller held the grip before would: in
+realtime, where time does not wait for it, step by step.
 """
 
 import sys
@@ -11,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
+from numpy.typing import NDArray
 from rclpy.executors import Executor
 from rclpy.subscription import Subscription
 from rosgraph_msgs.msg import Clock
@@ -26,10 +28,11 @@ from contact_mpc.nodes.direct import DirectReader
 from contact_mpc.nodes.node_process import freeze_garbage, run_node
 from contact_mpc.nodes.plant_config import PlantConfig
 from contact_mpc.nodes.qos import TOPICS, qos_profile
-from contact_mpc.sim.holding_effort import holding_effort
+from contact_mpc.sim.holding_effort import HoldingController, holding_effort
 from contact_mpc.sim.plant import STEP_NS, T0_NS, PlantState, make_plant
 from contact_mpc.sim.sensors import SensorModel
 
+FloatArray = NDArray[np.float64]
 NS_PER_S = 1_000_000_000
 RECORDER_LEAD_NS = NS_PER_S  # the plant may be this far ahead of the bag
 RECORDER_TIMEOUT_S = 30.0
@@ -64,6 +67,7 @@ class PlantNode(ContactNode):
             gravity_compensation=config.gravity_compensation == "robot",
         )
         self._plant.reset(self._task.start_q)
+        self._holding = HoldingController(self._system, self._task, config.gravity_compensation)
         self._clock_every = 1000 // config.clock_rate_hz
         self._truth_every = 1000 // config.truth_rate_hz
         self._end_ns = T0_NS + round(config.run_for_s * NS_PER_S) if config.run_for_s else 0
@@ -86,7 +90,7 @@ class PlantNode(ContactNode):
         self._is_answered = True
         self._reader.drain()
         self._next_deadline_s = self._next_service_s = time.monotonic()
-        self._overruns = 0
+        self._overruns, self._has_command = 0, False
         freeze_garbage()
 
     def cleanup(self) -> None:
@@ -175,7 +179,14 @@ class PlantNode(ContactNode):
             self._overruns += 1
             self._next_deadline_s -= remaining
         self._next_deadline_s += STEP_NS * 1e-9
-        self._plant.step(self._command)
+        self._plant.step(self._command if self._has_command else self._hold())
+
+    def _hold(self) -> FloatArray:
+        """Return what the drives get before the first command: realtime goes on without one."""
+        if self.config.command_interface == "position":
+            return self._command
+        state = self._plant.state(with_contacts=False)
+        return self._holding.effort(state.q, state.v)
 
     def _take_messages(self) -> None:
         while (taken := self._reader.take(self._commands)) is not None:
@@ -240,7 +251,7 @@ class PlantNode(ContactNode):
             self.get_logger().warning(f"command refused: {error}", throttle_duration_sec=1.0)
             return
         if self.config.clock == "realtime" or stamp_ns == self._plant.time_ns:
-            self._command, self._command_ns = values, stamp_ns
+            self._command, self._command_ns, self._has_command = values, stamp_ns, True
 
 
 def main() -> None:

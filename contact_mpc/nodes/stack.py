@@ -8,7 +8,7 @@ import atexit
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,12 +54,15 @@ class StackSpec:
         Existing folder for parameter file and logs.
     domain : int, optional
         ROS domain; by default one that is free.
+    remappings : dict
+        For a node by its name, topics under other names: {"plant": {"joint_states": "plant/joint_states"}}.
     """
 
     namespace: str
     parameters: dict[str, dict[str, Any]]
     folder: Path
     domain: int | None = None
+    remappings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     nodes: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -110,19 +113,27 @@ class Stack:
     ) -> None:
         self.stop()
 
-    def start(self) -> None:
-        """Start all processes at once; raises StackError if parameter file or logs cannot be written."""
+    def start(self, names: Sequence[str] | None = None) -> None:
+        """Start processes at once, by default all; raises StackError if parameter file or logs cannot be written."""
         try:
             self.parameter_file.write_text(to_parameter_file(self.spec.namespace, self.spec.parameters))
         except OSError as error:
             raise StackError(f"{self.parameter_file} cannot be written: {error.strerror}; free space there") from error
+        for name in self.spec.nodes if names is None else names:
+            self.start_node(name)
+
+    def start_node(self, name: str, *arguments: str) -> None:
+        """Start the process of one node, also one that has ended, with more ROS arguments; its log begins anew."""
         environment = {**self._environment, "ROS_DOMAIN_ID": str(self.domain)}
         remap = ["-r", f"__ns:={self.spec.namespace}", "--disable-external-lib-logs"]
-        for name in self.spec.nodes:
-            log = self.spec.folder / f"{name}.log"
-            self.processes[name] = NodeProcess(
-                name, [*remap, "--params-file", str(self.parameter_file)], log, environment
-            )
+        for topic, other in self.spec.remappings.get(name, {}).items():
+            remap += ["-r", f"{topic}:={other}"]
+        self.processes[name] = NodeProcess(
+            name,
+            [*remap, "--params-file", str(self.parameter_file), *arguments],
+            self.spec.folder / f"{name}.log",
+            environment,
+        )
 
     @property
     def parameter_file(self) -> Path:
@@ -150,6 +161,10 @@ class Stack:
     def spin(self, duration_s: float) -> None:
         """Handle messages for monitoring for at most `duration_s`; raises StackError if a node died."""
         self.lifecycle.spin(duration_s)
+
+    def handle_events(self) -> None:
+        """Handle one message for monitoring, if there is one, whether or not all nodes are alive."""
+        self._executor.spin_once(timeout_sec=0.0)
 
     def stop(self) -> None:
         """End everything: the recorder first, so that the bag holds the run and not its end, then the rest."""

@@ -41,7 +41,7 @@ def bench_bridge(
     with tempfile.TemporaryDirectory(prefix="contact_mpc_bench_") as temporary:
         folder = Path(temporary)
         config = replace(config, hold_s=duration_s + MARGIN_S)
-        parameters = _stack_parameters(config, plant, folder, plan, params)
+        parameters = stack_parameters(config, plant, folder, plan, params)
         with _progress("whole stack", duration_s) as show:
             figures = measure_stack(config, parameters, folder, duration_s, show)
         with _progress("bridge alone", ROUND_TRIP_S) as show:
@@ -65,10 +65,16 @@ def bench_bridge(
     raise typer.Exit(EXIT_GOAL_MISSED if has_fault else 0)
 
 
-def _stack_parameters(
-    config: TaskConfig, plant: str, folder: Path, plan: Path | None, params: Path | None
+def stack_parameters(
+    config: TaskConfig,
+    plant: str,
+    folder: Path,
+    plan: Path | None,
+    params: Path | None,
+    interface: str | None = None,
+    recorded: bool = False,
 ) -> dict[str, dict[str, Any]]:
-    """Return the parameters of all nodes but the recorder, in realtime."""
+    """Return the parameters of all nodes, of the recorder only if asked for, in realtime; makes the plan if needed."""
     from contact_mpc.nodes.run_parameters import RunOptions, build_parameters
 
     plan_file = folder / "plan.npz" if plan is None else plan.resolve()
@@ -76,9 +82,10 @@ def _stack_parameters(
         from contact_mpc.cli.run import make_plan
 
         make_plan(config, plan_file)
-    options = RunOptions(plant, "realtime", 0, params or config.name)
+    options = RunOptions(plant, "realtime", 0, params or config.name, interface)
     parameters = build_parameters(config, options, folder, plan_file)
-    parameters.pop("recorder")
+    if not recorded:
+        parameters.pop("recorder")
     for values in parameters.values():
         values["recorded"] = False
     return parameters

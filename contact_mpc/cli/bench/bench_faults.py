@@ -1,0 +1,71 @@
+"""``contact-mpc bench faults``: faults injected into the running stack, judged by a monitor on the wire."""
+
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from contact_mpc.cli.bench.bench_bridge import stack_parameters
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
+from contact_mpc.model.task import load_task
+
+
+def bench_faults(
+    runs: Annotated[int, typer.Option(min=1, max=1000, help="Injections of each kind.")] = 20,
+    kinds: Annotated[str, typer.Option(help="Kinds, separated by commas; by default all.")] = "",
+    task: Annotated[str, typer.Option(help="Task that the stack works on.")] = "planar_hand_ball",
+    plant: Annotated[str, typer.Option(help="Physics engine: drake or mujoco.")] = "mujoco",
+    interface: Annotated[str, typer.Option(help="Commands on the wire: effort or position.")] = "effort",
+    params: Annotated[
+        Path | None, typer.Option(help="Parameter file of the nodes; by default config/nodes/TASK.yaml.")
+    ] = None,
+    logs: Annotated[Path | None, typer.Option(help="Folder that keeps the logs of the nodes.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Inject faults into the real processes over DDS, in realtime, on the embedded plant.
+
+    Messages are spoilt by a relay between plant, tracker and bridge; nodes are killed, interrupted and restarted.
+    The goal: no violation of the URDF's limits on the wire, no hang, every fault named within 20 ms of its limit of
+    detection, and the bridge back after a reset.
+    """
+    from contact_mpc.nodes.faults.injection import Injection
+    from contact_mpc.nodes.faults.measure import check_kinds, measure_faults, summarise
+
+    names = check_kinds([name.strip() for name in kinds.split(",") if name.strip()])
+    config = load_task(task)
+    with tempfile.TemporaryDirectory(prefix="contact_mpc_faults_") as temporary:
+        folder = Path(temporary) if logs is None else logs.resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        parameters = stack_parameters(config, plant, folder, None, params, interface, recorded=True)
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=Console(stderr=True)) as bar:
+            row = bar.add_task("starting", total=len(names) * runs)
+
+            def show(injection: Injection) -> None:
+                bar.update(row, advance=1, description=injection.kind)
+
+            injections = measure_faults(config, parameters, folder, names, runs, show)
+    result = {"task": task, "plant": plant, "interface": interface, "runs": runs, **summarise(injections)}
+    emit(result, as_json, _table(result))
+    raise typer.Exit(0 if result["goal_met"] else EXIT_GOAL_MISSED)
+
+
+def _table(result: dict[str, Any]) -> Table:
+    verdict = "[green]goal met[/]" if result["goal_met"] else "[red]goal not met[/]"
+    table = Table("kind", "named", "detection after its limit, ms: median", "max", "recovery, s: median", "max",
+                  title=f"bench faults: {verdict}", title_justify="left")  # fmt: skip
+    for name, detection in result["detection_ms"].items():
+        recovery = result["recovery_s"][name]
+        figures = (detection["median"], detection["max"], recovery["median"], recovery["max"])
+        table.add_row(name, str(result["named"][name]), *(f"{value:.1f}" for value in figures))
+    table.caption = (
+        f"{result['injections']} injections of {result['kinds']} kinds: {result['violations']} violations on the wire "
+        f"{result['violations_by_kind'] or ''}, {result['hangs']} hangs, {result['late_namings']} named later than "
+        f"20 ms after the limit\n" + "\n".join((*result["problems"], *result["late"], *result["violation_examples"]))
+    )
+    table.caption_justify = "left"
+    return table

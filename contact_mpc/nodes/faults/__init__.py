@@ -1,0 +1,1 @@
+"""Fault injection: the real processes on the embedded plant, a relay that spoils messages, a monitor on the wire."""

@@ -1,0 +1,250 @@
+"""One fault after another on a running rig: settle, inject, watch, mend, reset, and judge what happened."""
+
+import resource
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from contact_mpc.errors import StackError
+from contact_mpc.nodes.faults.kinds import KINDS, FaultKind
+from contact_mpc.nodes.faults.limits import DetectionLimits
+from contact_mpc.nodes.faults.rig import FaultRig
+from contact_mpc.sim.plant import T0_NS
+
+NAMING_TIMEOUT_S = 3.0
+SETTLE_TIMEOUT_S = 20.0
+SETTLED_NS = 60_000_000
+OBSERVE_S = 0.4  # the hold and the ramp of a fault
+UNDISTURBED_S = 0.4
+SILENT_S = 0.5
+SERVICE_TIMEOUT_S = 0.5
+RECOVERY_ATTEMPT_S = 3.0
+EXIT_TIMEOUT_S = 10.0
+LAST_COMMANDS_S = 0.05
+MOTION_S = 2.0  # of the task's three seconds; later faults would find the arm at rest
+DISK_LEFT = 4096
+
+
+@dataclass(frozen=True)
+class Injection:
+    """What one injection showed.
+
+    Attributes
+    ----------
+    kind : str
+        Kind of fault.
+    named : str or None
+        The expected name, if it was given.
+    detection_ms : float
+        From the limit of detection to the naming, ms; NaN where nothing is to be named or was.
+    violations : dict
+        Violations of limits on the wire by kind.
+    recovery_s : float
+        From mending until the bridge was active again, s; NaN for a hang.
+    problem : str
+        What went wrong, empty if nothing did.
+    """
+
+    kind: str
+    named: str | None
+    detection_ms: float
+    violations: dict[str, int]
+    recovery_s: float
+    problem: str = ""
+    examples: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_hang(self) -> bool:
+        """Whether the bridge did not come back."""
+        return not np.isfinite(self.recovery_s)
+
+
+class Injector:
+    """Injects faults.
+
+    Parameters
+    ----------
+    rig : FaultRig
+        A rig whose nodes are active.
+    limits : DetectionLimits
+        When naming is due.
+    """
+
+    def __init__(self, rig: FaultRig, limits: DetectionLimits) -> None:
+        self._rig, self._limits = rig, limits
+        self._bags = 0
+
+    def run(self, kind: FaultKind) -> Injection:
+        """Inject one fault and come back to the bridge following plans."""
+        rig = self._rig
+        if not self._settle(kind):
+            return Injection(kind.name, None, np.nan, {}, np.nan, f"not active before: {rig.mode} {rig.cause}")
+        rig.clear()
+        rig.monitor.examples.clear()
+        before = Counter(rig.monitor.violations)
+        act_ns = self._act(kind)
+        named, detection_ms = self._await_name(kind, act_ns)
+        rig.run_for(OBSERVE_S)
+        problem = self._judge_end(kind)
+        recovery_s = self._recover(kind)
+        violations = dict(rig.monitor.violations - before)
+        if kind.expected and named is None:
+            problem = f"not named; the bridge said {[naming.name for naming in rig.namings][:8]}"
+        if not np.isfinite(recovery_s):
+            problem = f"no recovery: {rig.mode} {rig.cause}"
+        return Injection(kind.name, named, detection_ms, violations, recovery_s, problem, dict(rig.monitor.examples))
+
+    # Before.
+
+    def _settle(self, kind: FaultKind) -> bool:
+        """Come to a bridge that follows plans, in motion, with the recorder where the kind needs it."""
+        rig = self._rig
+        if (rig.time_ns - T0_NS) * 1e-9 > MOTION_S:
+            self._cycle_plant()
+            self._reset()
+        self._provide_recorder(kind.node == "recorder")
+        return rig.run_until(self._is_settled, SETTLE_TIMEOUT_S) or bool(np.isfinite(self._recover(kind)))
+
+    def _is_settled(self) -> bool:
+        rig = self._rig
+        return rig.mode == "ACTIVE" and time.monotonic_ns() - rig.changed_ns > SETTLED_NS
+
+    def _provide_recorder(self, is_needed: bool) -> None:
+        supervisor = self._rig.supervisor
+        if is_needed and not supervisor.is_running("recorder"):
+            self._bags += 1
+            supervisor.start("recorder", "-p", f"bag:={self._rig.folder / f'bag_{self._bags}'}")
+        elif not is_needed and supervisor.is_running("recorder"):
+            supervisor.end("recorder", signal.SIGINT)
+
+    # The fault.
+
+    def _act(self, kind: FaultKind) -> int:
+        """Cause the fault; returns when, monotonic clock, ns."""
+        rig, now_ns = self._rig, time.monotonic_ns()
+        if kind.action == "message":
+            assert kind.channel is not None and kind.spoil is not None
+            channel = rig.channels[kind.channel]
+            channel.spoil(kind.spoil(channel))
+        elif kind.action in ("kill", "signal"):
+            assert kind.node is not None
+            rig.supervisor.signal(kind.node, kind.number)
+        elif kind.action == "stop_service":
+            rig.supervisor.call("stop", SERVICE_TIMEOUT_S)
+        elif kind.action == "disk_full":
+            self._fill_disk()
+        else:
+            now_ns = self._discover_late()
+        return now_ns
+
+    def _fill_disk(self) -> None:
+        """Let the recorder's files grow by no more than a page: writing then fails as on a full disk."""
+        pid = self._rig.supervisor.pid("recorder")
+        sizes = [path.stat().st_size for path in (self._rig.folder / f"bag_{self._bags}").iterdir()]
+        limit = max(sizes, default=0) + DISK_LEFT
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (limit, limit))
+
+    def _discover_late(self) -> int:
+        """Activate the bridge before there is anybody to discover that sends joint states."""
+        rig = self._rig
+        rig.supervisor.request("command_bridge", "deactivate")
+        rig.channels["state"].disconnect()
+        rig.run_for(LAST_COMMANDS_S)
+        rig.clear()
+        rig.supervisor.request("command_bridge", "activate")
+        return time.monotonic_ns()
+
+    def _await_name(self, kind: FaultKind, act_ns: int) -> tuple[str | None, float]:
+        rig = self._rig
+        if not kind.expected:
+            rig.run_for(UNDISTURBED_S)
+            return None, np.nan
+        if not rig.run_until(lambda: rig.find_naming(kind.expected) is not None, NAMING_TIMEOUT_S):
+            return None, np.nan
+        naming = rig.find_naming(kind.expected)
+        assert naming is not None
+        spoilt = None if kind.channel is None or kind.action != "message" else rig.channels[kind.channel]
+        due_ns = self._limits.due_ns(kind.limit, act_ns, rig.channels, spoilt)
+        return naming.name, (naming.receipt_ns - due_ns) * 1e-6
+
+    # Afterwards.
+
+    def _judge_end(self, kind: FaultKind) -> str:
+        """Return what is wrong with how things stand at the end of the fault."""
+        rig = self._rig
+        if kind.action == "late_discovery":
+            count = rig.monitor.commands
+            rig.run_for(SILENT_S)
+            return "commands left before a state had arrived" if rig.monitor.commands > count else ""
+        if kind.action == "signal":
+            return self._judge_exit()
+        if not kind.expected or kind.node in ("recorder", "trajectory_server"):
+            faults = [naming.name for naming in rig.namings if naming.name == "FAULT"]
+            return "the bridge went into fault" if faults else ""
+        return ""
+
+    def _judge_exit(self) -> str:
+        rig = self._rig
+        if not rig.run_until(lambda: not rig.supervisor.is_running("command_bridge"), EXIT_TIMEOUT_S):
+            return "the process did not end"
+        if rig.supervisor.exit_code("command_bridge") != 0:
+            return f"exit code {rig.supervisor.exit_code('command_bridge')}"
+        newest = rig.monitor.newest
+        if rig.interface == "effort" and newest is not None and newest.any():
+            return f"the last torque on the wire was {newest}"
+        return ""
+
+    def _recover(self, kind: FaultKind) -> float:
+        """Mend everything and reset until the bridge is active; returns how long that took, s, NaN for never."""
+        rig, start_ns = self._rig, time.monotonic_ns()
+        rig.mend()
+        for name in [name for name in rig.stack.processes if not rig.supervisor.is_running(name)]:
+            if name == "recorder":
+                del rig.stack.processes[name]
+                rig.supervisor.ended.pop(name, None)
+            else:
+                rig.supervisor.start(name)
+        deadline = time.monotonic() + SETTLE_TIMEOUT_S
+        if rig.run_until(self._is_active, 0.0 if rig.mode == "FAULT" else RECOVERY_ATTEMPT_S):
+            return (time.monotonic_ns() - start_ns) * 1e-9
+        while time.monotonic() < deadline:
+            self._cycle_plant()
+            self._reset()
+            if (
+                rig.run_until(lambda: self._is_active() or rig.mode == "FAULT", RECOVERY_ATTEMPT_S)
+                and self._is_active()
+            ):
+                return (time.monotonic_ns() - start_ns) * 1e-9
+        return float("nan")
+
+    def _is_active(self) -> bool:
+        return self._rig.mode == "ACTIVE" and not self._rig.cause.startswith("PLAN_")
+
+    def _cycle_plant(self) -> None:
+        """Put arm and object back to the start, as an operator would; the stamps of the plant begin anew."""
+        rig = self._rig
+        for transition in ("deactivate", "activate"):
+            rig.supervisor.request("plant", transition)
+        for channel in rig.channels.values():
+            channel.history.clear()
+        rig.run_until(lambda: rig.mode == "FAULT", SERVICE_TIMEOUT_S)
+
+    def _reset(self) -> None:
+        """Reset the fault that the plant's new time is to the bridge, with whatever was there before."""
+        rig = self._rig
+        if rig.mode == "FAULT" and not rig.supervisor.call("reset_fault", SERVICE_TIMEOUT_S):
+            raise StackError("command_bridge/reset_fault was refused or not answered")
+
+
+def run_all(injector: Injector, kinds: list[str], runs: int, report: Callable[[Injection], None]) -> list[Injection]:
+    """Inject each kind `runs` times, one kind after the other."""
+    done = []
+    for name in kinds:
+        for _ in range(runs):
+            done.append(injector.run(KINDS[name]))
+            report(done[-1])
+    return done
