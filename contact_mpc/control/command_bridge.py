@@ -108,7 +108,7 @@ class BridgeCore:
 
     def activate(self) -> None:
         """Begin: wait for complete states."""
-        self.guard.start_from(self._state.q, np.zeros_like(self.guard.tau))
+        self.guard.start_from(np.clip(self._state.q, self._q_min, self._q_max), np.zeros_like(self.guard.tau))
         self._has_started = False
         self._restart()
 
@@ -169,9 +169,9 @@ class BridgeCore:
         self._warn(UNTIMELY.get(reason, Cause.NONE))
         return self.refusals.add(reason)
 
-    def refuse_plan(self, stamp_ns: int, reason: str) -> None:
+    def refuse_plan(self, stamp_ns: int, reason: str, detail: str = "") -> None:
         """Count a plan that cannot be read; it asks to hold instead of the one before it."""
-        self.plans.refuse(stamp_ns, self.refusals.add(reason), self._state.t_ns)
+        self.plans.refuse(stamp_ns, f"{self.refusals.add(reason)} {detail}".strip(), self._state.t_ns)
 
     def awaited_plan_ns(self, t_ns: int) -> int | None:
         """Return the stamp of the plan that lockstep waits for before it answers t_ns, or None."""

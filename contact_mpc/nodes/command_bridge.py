@@ -13,8 +13,6 @@ import sys
 import time
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from rclpy.duration import Duration
 from rclpy.executors import Executor
 from sensor_msgs.msg import JointState
@@ -23,10 +21,10 @@ from std_srvs.srv import Trigger
 from contact_mpc.control.bridge_config import BridgeConfig
 from contact_mpc.control.bridge_status import BridgeCommand, Cause
 from contact_mpc.control.command_bridge import BridgeCore
-from contact_mpc.errors import InputError
 from contact_mpc.model.system import load_system
 from contact_mpc.nodes import messages
 from contact_mpc.nodes.base import ContactNode
+from contact_mpc.nodes.bridge_input import BridgeInput
 from contact_mpc.nodes.bridge_timing import Timing
 from contact_mpc.nodes.bridge_warm_up import warm_up
 from contact_mpc.nodes.direct import DirectReader
@@ -69,8 +67,7 @@ class CommandBridgeNode(ContactNode):
         self._period_ns = 1_000_000_000 // config.rate_hz
         self._state_timeout_ns = round(config.state_timeout_s * 1e9)
         self._timing = Timing(self._period_ns)
-        self._state_order = messages.JointOrder(self._system.joint_names)
-        self._plan_order = messages.JointOrder(self._system.joint_names)
+        self._input = BridgeInput(self._core, self._system.joint_names)
         self._command_message = messages.make_commands(self._system.n_a)
         self._desired_message = messages.make_joint_state(self._system.joint_names)
         self._applied_message = messages.make_joint_state(self._system.joint_names)
@@ -150,14 +147,12 @@ class CommandBridgeNode(ContactNode):
 
     def _take_plans(self) -> None:
         while (taken := self._reader.take(self._plans)) is not None:
-            message = taken[0]
-            try:
-                reason = self._core.update_plan(messages.read_plan(message, self._plan_order))
-            except InputError as error:
-                reason = str(error)
-                self._core.refuse_plan(messages.from_stamp(message.header.stamp), "plan_unreadable")
-            if reason is not None:
-                self.get_logger().warning(f"plan refused: {reason}", throttle_duration_sec=WARN_PERIOD_S)
+            self._input.take_plan(taken[0])
+            self._warn_of_refusal("plan")
+
+    def _warn_of_refusal(self, what: str) -> None:
+        if self._input.refusal:
+            self.get_logger().warning(f"{what} refused: {self._input.refusal}", throttle_duration_sec=WARN_PERIOD_S)
 
     def _answer_states(self) -> None:
         """Answer joint states in their order, up to one that waits for its plan."""
@@ -185,33 +180,14 @@ class CommandBridgeNode(ContactNode):
         return False
 
     def _answer(self, message: JointState, t_ns: int, receipt_ns: int, published_ns: int) -> None:
-        try:
-            q, dq, tau = self._read_state(message)
-        except InputError as error:
-            self.get_logger().warning(f"joint state refused: {error}", throttle_duration_sec=WARN_PERIOD_S)
-            command = self._core.refuse_state("state_unreadable", t_ns, str(error))
-        else:
-            command = self._core.step(t_ns, q, dq, None if self._is_lockstep else receipt_ns, tau)
+        command = self._input.take_state(message, t_ns, None if self._is_lockstep else receipt_ns)
+        self._warn_of_refusal("joint state")
         if command is not None:
             self._next_watch_ns = receipt_ns + self._state_timeout_ns
             sent_ns = self._send(command)
             self._publish_log(command)
             self._timing.add(t_ns, published_ns, receipt_ns, sent_ns)
         self._report.publish_change()
-
-    def _read_state(
-        self, message: JointState
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None]:
-        """Return positions, velocities and, where commands are about to begin, efforts that can be used."""
-        order, names = self._state_order, message.name
-        q = order.pick("position", message.position, names)
-        dq = order.pick("velocity", message.velocity, names)
-        if not self._core.is_waiting or not message.effort:
-            return q, dq, None
-        try:
-            return q, dq, order.pick("effort", message.effort, names)
-        except InputError:
-            return q, dq, None  # drivers without torque sensors fill the field with NaN
 
     def _watch(self, now_ns: int) -> None:
         """Send a command in place of a late state, on absolute deadlines, and report in time."""

@@ -4,6 +4,7 @@ Quaternions are xyzw in messages and wxyz everywhere else; stamps are integer na
 raise InputError on messages that must not get any further.
 """
 
+import re
 from array import array
 from collections.abc import Mapping, Sequence
 
@@ -25,6 +26,7 @@ from contact_mpc.model.state import CommandPlan
 FloatArray = NDArray[np.float64]
 NS_PER_S = 1_000_000_000
 COMMAND_LABEL = "t_ns="
+INTEGER = re.compile(r"-?[0-9]+")
 QUATERNION_TOLERANCE = 1e-3  # drivers send float32 quaternions; anything worse is not a rotation
 # Order of the covariance of a tangent vector [rotation, translation] in a message [x y z rx ry rz].
 COVARIANCE_ORDER = np.array([3, 4, 5, 0, 1, 2])
@@ -155,7 +157,8 @@ def read_rigid_transform(rotation: Quaternion, translation: Point | Vector3) -> 
     p = np.array([translation.x, translation.y, translation.z])
     if not (np.isfinite(wxyz).all() and np.isfinite(p).all()):
         raise InputError("pose is not finite")
-    norm = float(np.linalg.norm(wxyz))
+    with np.errstate(over="ignore"):
+        norm = float(np.linalg.norm(wxyz))
     if abs(norm - 1.0) > QUATERNION_TOLERANCE:
         raise InputError(f"orientation has norm {norm:.6g}; send a unit quaternion")
     return quaternion_to_matrix(wxyz / norm), p
@@ -239,7 +242,7 @@ def read_commands(message: Float64MultiArray, n_a: int) -> tuple[int | None, Flo
     if not label.startswith(COMMAND_LABEL):
         return None, values
     digits = label.removeprefix(COMMAND_LABEL)
-    if not digits.isdecimal():
+    if not INTEGER.fullmatch(digits):
         raise InputError(f"commands: label {label!r} is no stamp; expected '{COMMAND_LABEL}<integer>'")
     return int(digits), values
 

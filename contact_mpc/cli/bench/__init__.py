@@ -8,6 +8,7 @@ BENCHES = {
     "dynamics": Command("contact_mpc.cli.bench.bench_dynamics", "One smoothed step with A and B, beside four peers."),
     "mpc": Command("contact_mpc.cli.bench.bench_mpc", "One MPC iteration by horizon, and MuJoCo's mjd_transitionFD."),
     "bridge": Command("contact_mpc.cli.bench.bench_bridge", "Rate, lateness and latency of the 1 kHz bridge over DDS."),
+    "fuzz": Command("contact_mpc.cli.bench.bench_fuzz", "Anything at all sent to the bridge; what leaves is judged."),
     "faults": Command("contact_mpc.cli.bench.bench_faults", "Faults injected into the stack, judged on the wire."),
 }
 

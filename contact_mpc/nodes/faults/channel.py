@@ -2,12 +2,14 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from rclpy.node import Node
 from rclpy.publisher import Publisher
 
 from contact_mpc.nodes.direct import DirectReader
+from contact_mpc.nodes.qos import Topic, qos_profile
 from contact_mpc.nodes.serialized import read_stamp_ns
 
 HISTORY = 2000
@@ -34,8 +36,10 @@ class Channel:
         Takes the messages.
     subscription : Subscription
         Where they come from.
-    make_publisher : callable
-        Makes the publisher of what goes on.
+    node : Node
+        Owner of the publisher.
+    topic : Topic
+        Name and type of what goes on.
 
     Attributes
     ----------
@@ -51,9 +55,10 @@ class Channel:
         When something else than what had come was first sent, since `spoil`, and the stamp of what had come.
     """
 
-    def __init__(self, reader: DirectReader, subscription: Any, make_publisher: Callable[[], Publisher]) -> None:
-        self._reader, self._subscription, self._make_publisher = reader, subscription, make_publisher
-        self._publisher: Publisher | None = make_publisher()
+    def __init__(self, reader: DirectReader, subscription: Any, node: Node, topic: Topic) -> None:
+        self._reader, self._subscription, self._node, self._topic = reader, subscription, node, topic
+        self._publisher: Publisher | None = None
+        self.connect()
         self.spoiler = Spoiler()
         self.history: deque[bytes] = deque(maxlen=HISTORY)
         self.last_sent_ns = self.last_stamp_ns = 0
@@ -73,13 +78,14 @@ class Channel:
     def disconnect(self) -> None:
         """Take the publisher away."""
         if self._publisher is not None:
-            self._publisher.destroy()
+            self._node.destroy_publisher(self._publisher)
             self._publisher = None
 
     def connect(self) -> None:
         """Make the publisher anew, so that its subscribers have to discover it."""
         if self._publisher is None:
-            self._publisher = self._make_publisher()
+            profile = qos_profile(self._topic.quality, "realtime")
+            self._publisher = self._node.create_publisher(self._topic.msg_type, self._topic.name, profile)
 
     def forward(self) -> list[bytes]:
         """Pass on what has arrived and is due; returns what arrived."""

@@ -91,6 +91,8 @@ def summarise(injections: list[Injection]) -> dict[str, Any]:
         "violation_examples": [f"{i.kind}: {name} {text}" for i in injections for name, text in i.examples.items()][
             :20
         ],
+        "robot_position_excess_rad": _largest([i.position_excess_rad for i in injections]),
+        "robot_velocity_excess_rad_s": _largest([i.velocity_excess_rad_s for i in injections]),
         "hangs": hangs,
         "late_namings": len(late),
         "late": [f"{i.kind}: {i.detection_ms:.1f} ms" for i in late][:50],
@@ -108,3 +110,8 @@ def _statistics(values: list[float]) -> dict[str, float]:
         return dict.fromkeys(("median", "p90", "p99", "max"), float("nan"))
     median, p90, p99 = np.percentile(known, (50.0, 90.0, 99.0))
     return {"median": float(median), "p90": float(p90), "p99": float(p99), "max": float(known.max())}
+
+
+def _largest(values: list[float]) -> float:
+    """Return by how much a limit was exceeded at most, 0 where it never was."""
+    return max(0.0, *(value for value in values if not np.isnan(value)), 0.0)

@@ -150,10 +150,9 @@ class FaultRig:
 
     def _make_channel(self, topic: str) -> Channel:
         raw = next(other for names in REMAPPINGS.values() for name, other in names.items() if name == topic)
-        profile = qos_profile(TOPICS[topic].quality, "realtime")
-        msg_type, node = TOPICS[topic].msg_type, self.stack.node
-        subscription = self._reader.subscribe(msg_type, raw, profile)
-        return Channel(self._reader, subscription, lambda: node.create_publisher(msg_type, topic, profile))
+        known, node = TOPICS[topic], self.stack.node
+        subscription = self._reader.subscribe(known.msg_type, raw, qos_profile(known.quality, "realtime"))
+        return Channel(self._reader, subscription, node, known)
 
     def _turn(self) -> None:
         self._reader.wait(TURN_S)

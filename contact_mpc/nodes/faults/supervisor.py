@@ -12,7 +12,7 @@ from contact_mpc.errors import StackError
 from contact_mpc.nodes.lifecycle_client import TRANSITIONS
 from contact_mpc.nodes.stack import Stack
 
-RETRY_S = 0.4  # a request that went to a process that is no more is never answered
+RETRY_S = 2.0  # a request that went to a process that is no more is never answered
 PATIENCE_S = 30.0
 RUNNING = ("configure", "activate")
 

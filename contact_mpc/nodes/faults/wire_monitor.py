@@ -2,8 +2,9 @@
 
 It knows neither the guard nor its state. Commands: right length, finite, within the effort (or position) limits, and
 from one to the next no further than a rate allows in the time between them; a command after a pause is the first of a
-new start and may be anywhere within the limits (torque), or near the measured position (setpoint). Robot: measured
-positions and velocities within the limits.
+new start and may be anywhere within the limits (torque), or near the measured position (setpoint).
+
+How far the robot itself leaves the limits is measured beside that: a joint without torque may drift into its stop.
 """
 
 from collections import Counter
@@ -33,7 +34,7 @@ class WireLimits:
 
 
 class WireMonitor:
-    """Counts violations by kind: length, non_finite, position, velocity, torque, jump.
+    """Counts violations of commands by kind: length, non_finite, position, velocity, torque, jump.
 
     Parameters
     ----------
@@ -50,6 +51,8 @@ class WireMonitor:
         Messages judged.
     newest : (n_a,) array or None
         Latest command.
+    largest_position_excess_rad, largest_velocity_excess_rad_s : float
+        How far the robot was measured beyond its limits at most; not above 0 if it never was.
     """
 
     def __init__(self, limits: WireLimits, interface: str) -> None:
@@ -58,6 +61,7 @@ class WireMonitor:
         self.commands = self.states = 0
         self.newest: FloatArray | None = None
         self.examples: dict[str, str] = {}
+        self.largest_position_excess_rad = self.largest_velocity_excess_rad_s = -np.inf
         self._q: FloatArray | None = None
         self._stamp_ns = self._receipt_ns = 0
 
@@ -92,16 +96,14 @@ class WireMonitor:
         self._count("length" if "values, the robot" in str(error) else "non_finite", str(error))
 
     def add_state(self, q: FloatArray, dq: FloatArray) -> None:
-        """Judge the robot's own measurement, rad and rad/s."""
+        """Take the robot's own measurement, rad and rad/s."""
         x = self._limits
         self.states += 1
         self._q = q
-        self._check("position", np.maximum(x.q_min - q, q - x.q_max), q)
-        self._check("velocity", np.abs(dq) - x.v_max, dq)
-
-    def forget(self) -> None:
-        """Take the next command for the first one: the robot was put elsewhere by hand."""
-        self.newest = None
+        excess_rad = float(np.maximum(x.q_min - q, q - x.q_max).max())
+        excess_rad_s = float((np.abs(dq) - x.v_max).max())
+        self.largest_position_excess_rad = max(self.largest_position_excess_rad, excess_rad)
+        self.largest_velocity_excess_rad_s = max(self.largest_velocity_excess_rad_s, excess_rad_s)
 
     def _check_change(self, stamp_ns: int | None, values: FloatArray, receipt_ns: int) -> None:
         """Bound the change by the rate times the longer of the times between stamps and between receipts."""
