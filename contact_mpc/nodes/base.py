@@ -22,10 +22,12 @@ from rclpy.timer import Timer
 from contact_mpc.errors import ContactMpcError, StackError
 from contact_mpc.nodes.parameters import NodeConfig, declare_config
 from contact_mpc.nodes.qos import TOPICS, qos_profile
+from contact_mpc.nodes.realtime import give_way
 
 SPIN_TIMEOUT_S = 0.1
 DIAGNOSTICS_PERIOD_S = 1.0
 CONNECT_TIMEOUT_S = 20.0
+EVENTS_AT_ONCE = 8
 
 
 class ContactNode(LifecycleNode):
@@ -127,6 +129,8 @@ class ContactNode(LifecycleNode):
 
         def build() -> None:
             self.config = declare_config(self, self.config_class)
+            if self.config.clock == "realtime":
+                give_way(self.config.nice)
             self.configure()
 
         result = self._guarded("configure", build)
@@ -206,6 +210,16 @@ class ContactNode(LifecycleNode):
     def spin_some(self, executor: Executor) -> None:
         """Handle what has arrived; called in a loop by the process. Nodes with a loop of their own override it."""
         executor.spin_once(timeout_sec=SPIN_TIMEOUT_S)
+
+    @staticmethod
+    def handle_events(executor: Executor) -> None:
+        """Handle what waits at the executor, from a loop of one's own: it hands over one event at a time.
+
+        With simulated time /clock alone is a hundred events a second or more, so one event for each turn of a slow
+        loop is not enough: the rest would queue up, and services would be answered later and later.
+        """
+        for _ in range(EVENTS_AT_ONCE):
+            executor.spin_once(timeout_sec=0.0)
 
     def fail(self, reason: str) -> None:
         """End the process with a non-zero exit code after one line of explanation, in the log and in /diagnostics."""

@@ -1,13 +1,19 @@
 """Measurements of the command bridge over DDS: in the whole stack, and alone against a robot that only answers.
 
 The figures of the bridge come from its own diagnostics, processor time from the kernel. Beside the stack, in the same
-run, a bare thread of this process sleeps on the same absolute deadlines: what the machine itself allows.
+run, a bare thread of this process sleeps on the same absolute deadlines, first as any thread, then with the bridge's
+scheduling: what the machine itself allows. At the end, while the stack goes on, an empty rclpy timer of 1 kHz runs in
+a process of its own for a while: what rclpy alone makes of it. It comes last because it takes a third of a core.
 """
 
+import json
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +27,15 @@ from contact_mpc.model.system import load_system
 from contact_mpc.model.task import TaskConfig
 from contact_mpc.nodes import messages
 from contact_mpc.nodes.direct import DirectReader
+from contact_mpc.nodes.node_process import PARENT_VARIABLE
 from contact_mpc.nodes.qos import TOPICS, qos_profile
 from contact_mpc.nodes.realtime import STATISTICS, Distribution, run_on_deadlines
 from contact_mpc.nodes.stack import ACTIVATION_ORDER, Stack, StackSpec
 
 PERIOD_NS = 1_000_000
 SLICE_S = 0.1
+TIMER_S = 5.0
+BARE_PRIORITY = 20  # the bridge's own default
 CONNECT_TIMEOUT_S = 20.0
 REFERENCE_TIMEOUT_S = 30.0
 LAST_DIAGNOSTICS_S = 1.5
@@ -36,15 +45,22 @@ Report = Callable[[float], None]
 
 
 class BareThread(threading.Thread):
-    """Sleeps on absolute deadlines of 1 kHz and does nothing else; `lateness` is how late it woke up."""
+    """Sleeps on absolute deadlines of 1 kHz and does nothing else; `lateness` is how late it woke up.
 
-    def __init__(self) -> None:
+    With a priority it asks for SCHED_FIFO; where that is refused it goes on without.
+    """
+
+    def __init__(self, priority: int = 0) -> None:
         super().__init__(daemon=True)
+        self._priority = priority
         self.lateness = Distribution()
         self._is_over = threading.Event()
 
     def run(self) -> None:
         """Wake up until `finish`."""
+        if self._priority:
+            with suppress(PermissionError):
+                os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(self._priority))
         run_on_deadlines(PERIOD_NS, self._count)
 
     def finish(self) -> None:
@@ -123,8 +139,9 @@ def measure_stack(
                 _wait_for_reference(stack, listener)
             if name in parameters:
                 stack.activate(name)
-        bare = BareThread()
-        bare.start()
+        bares = [BareThread(), BareThread(BARE_PRIORITY)]
+        for bare in bares:
+            bare.start()
         listener.measure_slopes()
         start_s, cpu_before = time.monotonic(), _cpu_seconds(stack)
         while (elapsed_s := time.monotonic() - start_s) < duration_s:
@@ -132,12 +149,17 @@ def measure_stack(
             _spin(stack)
             report(elapsed_s)
         cpu_after, elapsed_s = _cpu_seconds(stack), time.monotonic() - start_s
-        bare.finish()
+        for bare in bares:
+            bare.finish()
         _spin(stack, LAST_DIAGNOSTICS_S)
+        figures = bridge_figures(listener)
         cpu = {name: 100.0 * (cpu_after[name] - cpu_before[name]) / elapsed_s for name in cpu_before}
-    return bridge_figures(listener) | {
+        timer = _measure_timer(stack)
+    return figures | {
         "cpu_percent": {name: round(value, 1) for name, value in cpu.items()},
-        "bare_thread_lateness_ms": bare.lateness.summary(1e6),
+        "bare_thread_lateness_ms": bares[0].lateness.summary(1e6),
+        "bare_fifo_thread_lateness_ms": bares[1].lateness.summary(1e6),
+        "empty_rclpy_timer_lateness_ms": timer,
         "real_time_factor": listener.slope("plant", "t_s"),
         "tracker": listener.messages.get("mpc_tracker", "no diagnostics"),
         "tracker_rate_hz": listener.slope("mpc_tracker", "solves"),
@@ -160,6 +182,21 @@ def bridge_figures(listener: DiagnosticsListener) -> dict[str, Any]:
     for name, unit in (("lateness", "ms"), ("grid_lateness", "ms"), ("latency", "us"), ("processing", "us")):
         figures[f"{name}_{unit}"] = {item: float(values[f"{name}_{item}_{unit}"]) for item in STATISTICS}
     return figures
+
+
+def _measure_timer(stack: Stack) -> dict[str, float]:
+    """Return the statistics of an empty rclpy timer beside the running stack, ms."""
+    environment = {**os.environ, "ROS_DOMAIN_ID": str(stack.domain), PARENT_VARIABLE: str(os.getpid())}
+    command = [sys.executable, "-m", "contact_mpc.nodes.timer_peer", f"{TIMER_S:g}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        while process.poll() is None:
+            _spin(stack)
+            time.sleep(SLICE_S)
+        assert process.stdout is not None
+        output = process.stdout.read()
+    if process.returncode != 0:
+        raise StackError(f"the empty rclpy timer ended with exit code {process.returncode}")
+    return dict(json.loads(output))
 
 
 def _wait_for_reference(stack: Stack, listener: DiagnosticsListener) -> None:

@@ -9,6 +9,7 @@ setpoint is repeated, before the publishers go. Nothing can do that for a proces
 robot then keeps the last command, and its driver must watch for that.
 """
 
+import gc
 import sys
 import time
 from typing import Any
@@ -36,6 +37,7 @@ from contact_mpc.nodes.safety_report import SafetyReport, level_of
 
 SERVICE_PERIOD_NS = 4_000_000  # one event of the executor each: services, timers and /clock together stay below that
 SAFETY_PERIOD_NS = 100_000_000
+GARBAGE_PERIOD_NS = 1_000_000_000
 ACKNOWLEDGE_TIMEOUT_S = 0.2
 WARN_PERIOD_S = 1.0
 
@@ -90,7 +92,9 @@ class CommandBridgeNode(ContactNode):
         self._waiting = None
         self._timing = Timing(self._period_ns)
         self._next_service_ns = self._next_safety_ns = self._next_watch_ns = time.monotonic_ns()
+        self._next_garbage_ns = self._next_service_ns + GARBAGE_PERIOD_NS
         freeze_garbage()
+        gc.disable()  # the loop collects what is not frozen itself, when a command has just left
         self._core.activate()
         self._report.publish()
 
@@ -102,6 +106,7 @@ class CommandBridgeNode(ContactNode):
             deadline_ns += self._period_ns
             sleep_until(deadline_ns)
         self._core.deactivate()
+        gc.enable()
         self._report.publish()
         self._commands.wait_for_all_acked(Duration(seconds=ACKNOWLEDGE_TIMEOUT_S))
 
@@ -139,6 +144,9 @@ class CommandBridgeNode(ContactNode):
         if now_ns >= self._next_service_ns:
             self._next_service_ns = now_ns + SERVICE_PERIOD_NS
             executor.spin_once(timeout_sec=0.0)
+        if now_ns >= self._next_garbage_ns:
+            self._next_garbage_ns = now_ns + GARBAGE_PERIOD_NS
+            gc.collect()
 
     def _time_to_next_s(self) -> float:
         """Time until something must be done without a message: services, or in realtime a command for a late state."""

@@ -34,6 +34,8 @@ def run_node(node_class: Callable[[], ContactNode], args: Sequence[str] | None =
         Command line with `--ros-args`; sys.argv by default.
     """
     die_with_parent()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: sys.exit(0))  # while there is no node yet to stop
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
         node = node_class()

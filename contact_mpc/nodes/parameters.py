@@ -33,6 +33,9 @@ class NodeConfig(BaseModel):
     clock: ClockName = Field(
         default="realtime", description="lockstep: one step per command, deterministic; realtime: wall clock"
     )
+    nice: int = Field(
+        default=0, ge=0, le=19, description="realtime only: niceness of the process, so that others come first; 0: none"
+    )
     recorded: bool = Field(
         default=False, description="lockstep only: on activation wait until a recorder is connected to every publisher"
     )

@@ -28,6 +28,7 @@ from contact_mpc.nodes.direct import DirectReader
 from contact_mpc.nodes.node_process import freeze_garbage, run_node
 from contact_mpc.nodes.plant_config import PlantConfig
 from contact_mpc.nodes.qos import TOPICS, qos_profile
+from contact_mpc.nodes.realtime import apply_realtime
 from contact_mpc.sim.holding_effort import HoldingController, holding_effort
 from contact_mpc.sim.plant import STEP_NS, T0_NS, PlantState, make_plant
 from contact_mpc.sim.sensors import SensorModel
@@ -38,7 +39,6 @@ RECORDER_LEAD_NS = NS_PER_S  # the plant may be this far ahead of the bag
 RECORDER_TIMEOUT_S = 30.0
 REALTIME_BACKLOG_S = 0.02  # later than this the deadlines are shifted
 SERVICE_PERIOD_S = 0.02
-EVENTS_AT_ONCE = 8  # of the executor, which hands over one each; /clock alone is up to 1000 a second, by default 100
 UNKNOWN_COVARIANCE = np.zeros((6, 6))
 
 
@@ -91,6 +91,8 @@ class PlantNode(ContactNode):
         self._is_answered = True
         self._reader.drain()
         self._next_deadline_s = self._next_service_s = time.monotonic()
+        for refusal in apply_realtime(config.realtime) if config.clock == "realtime" else []:
+            self.get_logger().warning(refusal)
         self._overruns, self._has_command = 0, False
         freeze_garbage()
 
@@ -125,8 +127,7 @@ class PlantNode(ContactNode):
 
     def _handle_services(self, executor: Executor) -> None:
         self._next_service_s = time.monotonic() + SERVICE_PERIOD_S
-        for _ in range(EVENTS_AT_ONCE):
-            executor.spin_once(timeout_sec=0.0)
+        self.handle_events(executor)
 
     # Steps.
 

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from contact_mpc.nodes.parameters import NodeConfig
+from contact_mpc.nodes.realtime import RealtimeConfig
 from contact_mpc.sim.perturbation import PlantPerturbation
 from contact_mpc.sim.sensors import SensorConfig
 
@@ -46,6 +47,12 @@ class PerturbationConfig(BaseModel):
         return PlantPerturbation(**self.model_dump(), seed=seed)
 
 
+class PlantRealtimeConfig(RealtimeConfig):
+    """Scheduling of the plant: it stands for a robot, which keeps time, and comes after the bridge."""
+
+    priority: int = Field(default=10, ge=0, le=98, description="SCHED_FIFO priority, 0: none; see the bridge's")
+
+
 class PlantConfig(NodeConfig):
     """Parameters of the plant node."""
 
@@ -78,5 +85,6 @@ class PlantConfig(NodeConfig):
         default=30.0, gt=0.0, le=600.0, description="lockstep: wall time to wait for the command of a step",
         json_schema_extra={"unit": "s"},
     )  # fmt: skip
+    realtime: PlantRealtimeConfig = PlantRealtimeConfig()
     sensors: SensorConfig = SensorConfig()
     perturbation: PerturbationConfig = PerturbationConfig()

@@ -43,6 +43,7 @@ BAG_VERSION = 9
 class RecorderConfig(NodeConfig):
     """Parameters of the recorder."""
 
+    nice: int = Field(default=10, ge=0, le=19, description="realtime only: niceness of the process; queues are deep")
     bag: str = Field(min_length=1, description="folder of the bag; it must not exist yet")
     metadata_json: str = Field(default="{}", description="JSON object about the run, written to the topic run_metadata")
 
@@ -115,7 +116,7 @@ class RecorderNode(ContactNode):
             return
         for name, subscription in self._subscriptions_by_topic.items():
             self._write_all(TOPICS[name], subscription)
-        executor.spin_once(timeout_sec=0.0)
+        self.handle_events(executor)
         time.sleep(POLL_S)
 
     def _write_all(self, topic: Topic, subscription: Subscription) -> None:

@@ -1,6 +1,9 @@
 """Deadlines, lateness and what the system refuses."""
 
+import json
 import os
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -68,3 +71,14 @@ def test_what_the_system_refuses_is_named_with_a_remedy() -> None:
     assert str(sorted(before)) in refusals[0]
     assert apply_realtime(RealtimeConfig(priority=0)) == []
     assert os.sched_getaffinity(0) == before
+
+
+def test_a_process_gives_way_with_every_thread_and_never_takes_it_back() -> None:
+    code = (
+        "import os, threading, time; from contact_mpc.nodes.realtime import give_way;"
+        "threading.Thread(target=time.sleep, args=(0.3,), daemon=True).start(); give_way(15); give_way(3);"
+        "print([os.getpriority(os.PRIO_PROCESS, int(name)) for name in os.listdir('/proc/self/task')])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert set(json.loads(out)) == {max(15, os.getpriority(os.PRIO_PROCESS, 0))}
+    assert len(json.loads(out)) >= 2

@@ -32,8 +32,8 @@ def bench_bridge(
 ) -> None:
     """Run estimator, tracker, bridge and plant in realtime; report rate, lateness, missed ticks, latency and CPU.
 
-    Beside it a bare thread on the same deadlines shows what the machine allows. A second, short run with the bridge
-    alone gives the round trip of a joint state and its command.
+    Beside it bare threads on the same deadlines show what the machine allows, and an empty rclpy timer what rclpy
+    does. A second, short run with the bridge alone gives the round trip of a joint state and its command.
     """
     from contact_mpc.nodes.bridge_bench import measure_round_trip, measure_stack
 
@@ -103,6 +103,8 @@ def _table(result: dict[str, Any]) -> Table:
     for label, key in (
         ("lateness of commands after their states, ms", "lateness_ms"),
         ("lateness of a bare thread, ms", "bare_thread_lateness_ms"),
+        ("lateness of a bare thread with SCHED_FIFO, ms", "bare_fifo_thread_lateness_ms"),
+        ("lateness of an empty rclpy timer, ms", "empty_rclpy_timer_lateness_ms"),
         ("commands against the grid of stamps, ms", "grid_lateness_ms"),
         ("state published to command sent, us", "latency_us"),
         ("of it in the bridge, us", "processing_us"),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from contact_mpc.errors import StackError
 from contact_mpc.nodes.faults.kinds import KINDS, FaultKind
 from contact_mpc.nodes.faults.limits import DetectionLimits
 from contact_mpc.nodes.faults.rig import FaultRig
@@ -112,6 +113,15 @@ class Injector:
             rig.monitor.largest_velocity_excess_rad_s,
             dict(rig.monitor.examples),
         )
+
+    def run_or_restore(self, kind: FaultKind) -> Injection:
+        """Inject one fault; where the stack itself does not come back, that is a hang, and all processes start anew."""
+        try:
+            return self.run(kind)
+        except StackError as error:
+            self._rig.mend()
+            self._rig.restart()
+            return Injection(kind.name, None, np.nan, {}, np.nan, str(error)[:300])
 
     # Before.
 
@@ -260,6 +270,6 @@ def run_all(injector: Injector, kinds: list[str], runs: int, report: Callable[[I
     done = []
     for name in kinds:
         for _ in range(runs):
-            done.append(injector.run(KINDS[name]))
+            done.append(injector.run_or_restore(KINDS[name]))
             report(done[-1])
     return done

@@ -4,6 +4,7 @@ The plant's joint states and poses and the tracker's plans go through the relay;
 the plant, and the monitor sees every one of them and every state of the robot.
 """
 
+import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -99,6 +100,7 @@ class FaultRig:
         self._order = messages.JointOrder(system.joint_names)
         self._n_a = system.n_a
         self._next_service_ns = 0
+        self._started: tuple[str, ...] = ()
         self.supervisor = Supervisor(self.stack, self.run_until)
 
     def __enter__(self) -> "FaultRig":
@@ -128,11 +130,18 @@ class FaultRig:
 
     def start(self, names: Sequence[str]) -> None:
         """Start nodes, configure and activate them in this order."""
+        self._started = tuple(names)
         self.stack.start(names)
         for name in names:
             self.supervisor.request(name, "configure")
         for name in names:
             self.supervisor.request(name, "activate")
+
+    def restart(self) -> None:
+        """End all processes and start those anew that `start` started."""
+        for name in list(self.stack.processes):
+            self.supervisor.end(name, signal.SIGKILL)
+        self.start(self._started)
 
     def clear(self) -> None:
         """Forget the names given so far."""
