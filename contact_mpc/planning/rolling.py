@@ -18,6 +18,7 @@ from contact_mpc.planning.grasp import compute_grasp
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+LEAST_LEVER_M = 0.01  # a joint that turns by more than its contact's motion over this is near a singular posture
 DAMPING = 1e-6  # of the least-squares step, relative to the squared largest singular value
 
 
@@ -46,6 +47,7 @@ def roll_along(
     q, gaps = q_start.copy(), None
     rows: list[FloatArray] = []
     commands: list[FloatArray] = []
+    count = len(path_u)
     for k, target_u in enumerate(path_u):
         for step in range(substeps if k else 0):
             prepare_step(model, ws, q, q[system.n_q_u :].copy(), no_offset)
@@ -54,14 +56,17 @@ def roll_along(
             dq_u = system.difference(q, target)[: system.n_v_u] / (substeps - step)
             J = np.vstack([contact_jacobian(model.pairs, ws.con, c, system.n_v) for c in pairs])
             closing = (ws.con.n[pairs] * (gaps - ws.con.phi[pairs])[:, None]).ravel()
-            dq_a = _least_norm(J[:, system.n_v_u :], closing - J[:, : system.n_v_u] @ dq_u)
+            wanted = closing - J[:, : system.n_v_u] @ dq_u
+            dq_a = _least_norm(J[:, system.n_v_u :], wanted)
+            if np.max(np.abs(dq_a)) * LEAST_LEVER_M > np.max(np.abs(wanted)):
+                return RollingPath(np.array(rows), np.array(commands), f"a singular posture at instant {k} of {count}")
             q = system.integrate(q, np.concatenate([dq_u, dq_a]))
         q_a = q[system.n_q_u :]
         if np.any((q_a < system.q_min) | (q_a > system.q_max)):
-            return RollingPath(np.array(rows), np.array(commands), f"a joint limit at instant {k} of {len(path_u)}")
+            return RollingPath(np.array(rows), np.array(commands), f"a joint limit at instant {k} of {count}")
         grasp = compute_grasp(system, q, minimum_force_n, friction, pairs=pairs)
         if not grasp.is_balanced:
-            return RollingPath(np.array(rows), np.array(commands), f"{grasp.reason} (instant {k} of {len(path_u)})")
+            return RollingPath(np.array(rows), np.array(commands), f"{grasp.reason} (instant {k} of {count})")
         rows.append(q.copy())
         commands.append(grasp.u)
     return RollingPath(np.array(rows), np.array(commands), "")
