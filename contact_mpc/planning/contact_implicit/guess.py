@@ -7,7 +7,6 @@ coasts. Nothing of it binds the search; it settles in which local minimum it end
 import numpy as np
 from numpy.typing import NDArray
 
-from contact_mpc.planning.contact_implicit.bounds import Modes
 from contact_mpc.planning.contact_implicit.geometry import ToolGeometry
 from contact_mpc.planning.contact_implicit.instance import Instance, direction
 from contact_mpc.planning.contact_implicit.model import Model
@@ -15,10 +14,7 @@ from contact_mpc.planning.contact_implicit.program import Program
 
 FloatArray = NDArray[np.float64]
 BRAKING_STEPS = 8
-BISECTIONS = 40
-LARGEST_SCALE = 100.0
 SMALL_FORCE_N = 0.1
-FORCE_SCALE_N, GAP_SCALE_M = 10.0, 0.01
 
 
 def guess(model: Model, program: Program, geometry: ToolGeometry, instance: Instance, contact_step: int) -> FloatArray:
@@ -73,36 +69,3 @@ def _head_path(
     share[: contact_step + 1] = np.cumsum(np.arange(contact_step + 1.0) ** 2)
     share[: contact_step + 1] /= max(share[contact_step], 1.0)
     return start + share[:, None] * (np.array(reach) - start)
-
-
-def read_modes(model: Model, program: Program, geometry: ToolGeometry, instance: Instance, z: FloatArray) -> Modes:
-    """Return the modes that a relaxed solution stands for.
-
-    A step is in contact where the force outweighs the gap. Whether the object slides follows from these forces alone:
-    they are scaled until the object, stepped forwards by (4) and (12), stops at the goal. Reading it off the relaxed
-    speeds would leave the step at which it stops to chance, and a wrong one has no solution.
-    """
-    x, u = program.unpack(z)
-    n, o = model.n_r, model.n_o
-    gaps = np.array([geometry.gap(row[:n], row[n : n + o], instance.heading_rad)[0] for row in x[:-1]])
-    contact = u[:, n] / FORCE_SCALE_N > np.maximum(gaps, 0.0) / GAP_SCALE_M
-    if not model.has_friction:
-        return Modes(contact, np.ones(program.steps, dtype=np.bool_))
-    force, speed = np.where(contact, u[:, n], 0.0), float(direction(model, instance.heading_rad) @ x[0, 2 * n + o :])
-    low, high = 0.0, LARGEST_SCALE
-    goal = instance.goal - instance.start(model)
-    for _ in range(BISECTIONS):
-        middle = 0.5 * (low + high)
-        too_far = _slide(model, middle * force, speed)[0] > goal
-        low, high = (low, middle) if too_far else (middle, high)
-    return Modes(contact, _slide(model, 0.5 * (low + high) * force, speed)[1])
-
-
-def _slide(model: Model, force: FloatArray, speed: float) -> tuple[float, NDArray[np.bool_]]:
-    """Return how far the object slides under forces (N - 1,), and in which steps."""
-    gain, travel, sliding = model.dt_s / model.thing.inertia[0], 0.0, np.zeros(len(force), dtype=np.bool_)
-    for k, push in enumerate(force.tolist()):
-        speed = max(0.0, speed + gain * (push - model.thing.breakaway_n))
-        sliding[k] = speed > 0.0
-        travel += model.dt_s * speed
-    return travel, sliding

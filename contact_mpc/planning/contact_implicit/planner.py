@@ -7,7 +7,7 @@ smears contact over many stages, for which (8) and (10) together are nearly depe
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +20,10 @@ from contact_mpc.planning.contact_implicit.bounds import Bounds, BoundsBuilder, 
 from contact_mpc.planning.contact_implicit.checks import check_instance
 from contact_mpc.planning.contact_implicit.compiled import load_library
 from contact_mpc.planning.contact_implicit.geometry import ToolGeometry
-from contact_mpc.planning.contact_implicit.guess import guess, read_modes
+from contact_mpc.planning.contact_implicit.guess import guess
 from contact_mpc.planning.contact_implicit.instance import Instance
 from contact_mpc.planning.contact_implicit.model import Model, build_model
+from contact_mpc.planning.contact_implicit.modes import read_modes
 from contact_mpc.planning.contact_implicit.program import Program
 from contact_mpc.planning.contact_implicit.residuals import ResidualChecker, Residuals
 from contact_mpc.planning.contact_implicit.result import NOT_CONVERGED, SOLVED, ContactImplicitResult, Solution
@@ -30,8 +31,10 @@ from contact_mpc.planning.contact_implicit.settings import ContactImplicitSettin
 from contact_mpc.planning.contact_implicit.stage import build_stage
 
 FloatArray = NDArray[np.float64]
-SEARCH = {"tolerance": 1e-3, "mu_init": 0.1}  # finds modes, not a solution
-POLISH = {"tolerance": 1e-5, "constr_viol_tol": 1e-10, "mu_init": 1e-3}
+Options = Mapping[str, float]
+SEARCH = {"tolerance": 1e-3, "mu_init": 1e-2}  # finds modes, not a solution
+POLISH = {"tolerance": 1e-4, "constr_viol_tol": 1e-10, "mu_init": 1e-4}
+REFINE = {**POLISH, "mu_init": 1e-5, "max_iter": 60}  # from a solution of nearly the same instance
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,8 @@ class ContactImplicitPlanner:
         self._checker = ResidualChecker(self.model)
         library = load_library(self.program)
         self.is_compiled = library.is_compiled
-        self._search, self._polish = (self._build(library.problem, options) for options in (SEARCH, POLISH))
+        self._problem = library.problem
+        self._interpreted: dict[str, ca.Function] = {}
         self._rows = self._build_rows(library.problem)
 
     def plan(self, instance: Instance) -> ContactImplicitResult:
@@ -67,31 +71,31 @@ class ContactImplicitPlanner:
         """
         check_instance(self.model, self.geometry, instance)
         started = time.process_time()
-        attempts = [attempt for step in self._contact_steps() for attempt in self._attempt(instance, step)]
+        attempts = [self._attempt(instance, step) for step in self._contact_steps()]
         return self._rank(attempts, time.process_time() - started)
 
     def refine(self, instance: Instance, z: FloatArray, modes: Modes) -> ContactImplicitResult:
         """Solve with given modes from given variables (n_z,): the warm start of a receding horizon."""
         started = time.process_time()
-        attempt = self._solve_modes(instance, z, modes)
+        attempt = self._solve_modes(REFINE, instance, z, modes)
         return self._rank([attempt], time.process_time() - started)
 
     def _contact_steps(self) -> list[int]:
         steps = [round(time_s / self.model.dt_s) for time_s in self.model.settings.contact_times_s]
         return [min(max(step, 1), self.program.steps - 2) for step in steps]
 
-    def _attempt(self, instance: Instance, contact_step: int) -> Iterator[Attempt]:
+    def _attempt(self, instance: Instance, contact_step: int) -> Attempt:
         z = guess(self.model, self.program, self.geometry, instance, contact_step)
         iterations = 0
         for sigma in self.model.settings.relaxations:
-            z, count = self._solve(self._search, instance, z, self._bounds.search(instance, sigma, contact_step))
+            z, count = self._solve(SEARCH, instance, z, self._bounds.search(instance, sigma, contact_step))
             iterations += count
         modes = read_modes(self.model, self.program, self.geometry, instance, z)
-        attempt = self._solve_modes(instance, z, modes)
-        yield Attempt(attempt.solution, attempt.residuals, attempt.iterations + iterations)
+        attempt = self._solve_modes(POLISH, instance, z, modes)
+        return Attempt(attempt.solution, attempt.residuals, attempt.iterations + iterations)
 
-    def _solve_modes(self, instance: Instance, z: FloatArray, modes: Modes) -> Attempt:
-        z, iterations = self._solve(self._polish, instance, z, self._bounds.polish(instance, modes))
+    def _solve_modes(self, options: Options, instance: Instance, z: FloatArray, modes: Modes) -> Attempt:
+        z, iterations = self._solve(options, instance, z, self._bounds.polish(instance, modes))
         solution = self._read(instance, z, modes)
         residuals = self._checker.evaluate(instance, solution.x, solution.u, solution.tau)
         return Attempt(solution, residuals, iterations)
@@ -111,7 +115,8 @@ class ContactImplicitPlanner:
         )
         return ContactImplicitResult(NOT_CONVERGED, None, nearest.residuals, (), iterations, cpu_s, message)
 
-    def _solve(self, solver: ca.Function, instance: Instance, z: FloatArray, bounds: Bounds) -> tuple[FloatArray, int]:
+    def _solve(self, options: Options, instance: Instance, z: FloatArray, bounds: Bounds) -> tuple[FloatArray, int]:
+        solver = self._solver(options)
         found = solver(
             x0=z, p=instance.parameters(self.model), lbx=bounds.lbx, ubx=bounds.ubx, lbg=bounds.lbg, ubg=bounds.ubg
         )
@@ -124,7 +129,21 @@ class ContactImplicitPlanner:
         tau = inner["torque"] * self.model.system.tau_max_nm
         return Solution(z, x, u, tau, float(cost), modes)
 
-    def _build(self, problem: str | ca.Function, options: dict[str, float]) -> ca.Function:
+    def _solver(self, options: Options) -> ca.Function:
+        """Return a solver with these options.
+
+        casadi's interface to fatrop heeds options in the first solve only (later ones run with fatrop's defaults, three
+        times the iterations), so each solve has a solver of its own, 5 to 10 ms. An interpreted one takes seconds to
+        build, and is kept.
+        """
+        if self.is_compiled:
+            return self._build(self._problem, options)
+        key = repr(sorted(options.items()))
+        if key not in self._interpreted:
+            self._interpreted[key] = self._build(self._problem, options)
+        return self._interpreted[key]
+
+    def _build(self, problem: str | ca.Function, options: Options) -> ca.Function:
         program = self.program
         structure: dict[str, Any] = {
             "structure_detection": "manual", "N": program.steps, "nx": [program.n_x] * program.stages,
