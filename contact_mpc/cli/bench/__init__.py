@@ -7,6 +7,9 @@ from contact_mpc.cli.lazy import Command, build_group, first_word
 BENCHES = {
     "dynamics": Command("contact_mpc.cli.bench.bench_dynamics", "One smoothed step with A and B, beside four peers."),
     "mpc": Command("contact_mpc.cli.bench.bench_mpc", "One MPC iteration by horizon, and MuJoCo's mjd_transitionFD."),
+    "contact-implicit": Command(
+        "contact_mpc.cli.bench.bench_contact_implicit", "Random pushes planned cold and warm, beside IPOPT alone."
+    ),
     "bridge": Command("contact_mpc.cli.bench.bench_bridge", "Rate, lateness and latency of the 1 kHz bridge over DDS."),
     "fuzz": Command("contact_mpc.cli.bench.bench_fuzz", "Anything at all sent to the bridge; what leaves is judged."),
     "faults": Command("contact_mpc.cli.bench.bench_faults", "Faults injected into the stack, judged on the wire."),

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import casadi as ca
 
-from contact_mpc.planning.contact_implicit.program import Program
+from contact_mpc.planning.contact_implicit.program import Interface, Program
 
 COMPILERS = ("cc", "gcc", "clang")
-FLAGS = ("-O2", "-shared", "-fPIC")
-NO_COMPILER = "no C compiler (cc, gcc or clang): contact-implicit planning runs interpreted, about ten times slower"
+FLAGS = ("-O1", "-shared", "-fPIC")
+NO_COMPILER = "no C compiler (cc, gcc or clang): contact-implicit planning runs interpreted, about twenty times slower"
 logger = logging.getLogger(__name__)
 
 
@@ -42,9 +42,9 @@ def find_compiler() -> str | None:
     return next((path for name in names if name and (path := shutil.which(name))), None)
 
 
-def load_library(program: Program) -> Library:
+def load_library(program: Program, interface: Interface = "fatrop") -> Library:
     """Return the program compiled, from the cache if it is there; interpreted (and slow) where there is no compiler."""
-    functions = program.functions()
+    functions = program.functions(interface)
     compiler = find_compiler()
     if compiler is None:
         logger.warning(NO_COMPILER)
@@ -60,7 +60,7 @@ def load_library(program: Program) -> Library:
         try:
             _compile(compiler, code, path)
         except (OSError, subprocess.CalledProcessError) as error:
-            logger.warning("%s could not compile (%s): running interpreted, about ten times slower", compiler, error)
+            logger.warning("%s could not compile (%s): running interpreted, about twenty times slower", compiler, error)
             return Library(functions["nlp"], is_compiled=False)
     return Library(str(path), is_compiled=True)
 

@@ -71,7 +71,7 @@ class ContactImplicitPlanner:
         """
         check_instance(self.model, self.geometry, instance)
         started = time.process_time()
-        attempts = [self._attempt(instance, step) for step in self._contact_steps()]
+        attempts = [self._attempt(instance, step) for step in self.contact_steps()]
         return self._rank(attempts, time.process_time() - started)
 
     def refine(self, instance: Instance, z: FloatArray, modes: Modes) -> ContactImplicitResult:
@@ -80,7 +80,12 @@ class ContactImplicitPlanner:
         attempt = self._solve_modes(REFINE, instance, z, modes)
         return self._rank([attempt], time.process_time() - started)
 
-    def _contact_steps(self) -> list[int]:
+    def search_bounds(self, instance: Instance, sigma: float, contact_step: int) -> Bounds:
+        """Return the bounds of a search; see `BoundsBuilder.search`."""
+        return self._bounds.search(instance, sigma, contact_step)
+
+    def contact_steps(self) -> list[int]:
+        """Return the step at which each start touches."""
         steps = [round(time_s / self.model.dt_s) for time_s in self.model.settings.contact_times_s]
         return [min(max(step, 1), self.program.steps - 2) for step in steps]
 
@@ -88,7 +93,7 @@ class ContactImplicitPlanner:
         z = guess(self.model, self.program, self.geometry, instance, contact_step)
         iterations = 0
         for sigma in self.model.settings.relaxations:
-            z, count = self._solve(SEARCH, instance, z, self._bounds.search(instance, sigma, contact_step))
+            z, count = self._solve(SEARCH, instance, z, self.search_bounds(instance, sigma, contact_step))
             iterations += count
         modes = read_modes(self.model, self.program, self.geometry, instance, z)
         attempt = self._solve_modes(POLISH, instance, z, modes)

@@ -7,6 +7,7 @@ non-zeros of one stage, evaluated N - 1 times and put in their places: no differ
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import casadi as ca
 import numpy as np
@@ -16,6 +17,7 @@ from contact_mpc.planning.contact_implicit.stage import SHARED, Stage
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+Interface = Literal["fatrop", "ipopt"]
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,8 @@ class Program:
         sizes = [int(row.numel()) for row in self.stage.rows.values()]
         return dict(zip(self.stage.rows, np.split(rows, np.cumsum(sizes)[:-1], axis=1), strict=True))
 
-    def functions(self) -> dict[str, ca.Function]:
-        """Return the functions of (x, p) under the names and with the outputs that fatrop looks for.
+    def functions(self, interface: Interface = "fatrop") -> dict[str, ca.Function]:
+        """Return the functions of (x, p) under the names and with the outputs that a solver looks for.
 
         p are the shared parameters (`stage.SHARED`). nlp_grad, of the Lagrangian, has no derivative along p (nan):
         solvers are to be told not to ask for it.
@@ -102,17 +104,25 @@ class Program:
         slope, hessian = self._lagrangian(x, p, lam_f, lam_g)
         nothing = ca.MX(np.full(len(SHARED), np.nan))
         names = ["x", "p", "lam_f", "lam_g"]
+        gradient, multipliers = self._gradient(x, p), [x, p, lam_f, lam_g]
+        of_solver = {
+            "fatrop": {
+                "nlp_grad_f": ([x, p], [gradient], ["grad_f_x"]),
+                "nlp_hess_l": (multipliers, [slope, hessian], ["grad_gamma_x", "hess_gamma_x_x"]),
+            },
+            "ipopt": {
+                "nlp_grad_f": ([x, p], [f, gradient], ["f", "grad_f_x"]),
+                "nlp_hess_l": (multipliers, [ca.triu(hessian)], ["triu_hess_gamma_x_x"]),
+            },
+        }
         table = {
             "nlp": ([x, p], [f, g], ["f", "g"]),
             "nlp_f": ([x, p], [f], ["f"]),
             "nlp_g": ([x, p], [g], ["g"]),
-            "nlp_grad_f": ([x, p], [self._gradient(x, p)], ["grad_f_x"]),
             "nlp_jac_g": ([x, p], [g, self._jacobian(x, p)], ["g", "jac_g_x"]),
-            "nlp_hess_l": ([x, p, lam_f, lam_g], [slope, hessian], ["grad_gamma_x", "hess_gamma_x_x"]),
-            "nlp_grad": (
-                [x, p, lam_f, lam_g], [f, g, slope, nothing], ["f", "g", "grad_gamma_x", "grad_gamma_p"]
-            ),
-        }  # fmt: skip
+            "nlp_grad": (multipliers, [f, g, slope, nothing], ["f", "g", "grad_gamma_x", "grad_gamma_p"]),
+            **of_solver[interface],
+        }
         return {
             name: ca.Function(name, inputs, outputs, names[: len(inputs)], labels)
             for name, (inputs, outputs, labels) in table.items()
