@@ -1,0 +1,135 @@
+"""Plans satisfy the paper's equations to 1e-8, judged by pinocchio, and what cannot be planned is refused or named."""
+
+from dataclasses import replace
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from contact_mpc.errors import InputError, ModelError
+from contact_mpc.model.system import load_system
+from contact_mpc.model.task import TaskConfig
+from contact_mpc.planning.contact_implicit import compiled
+from contact_mpc.planning.contact_implicit.instance import Instance, direction
+from contact_mpc.planning.contact_implicit.objects import build_object
+from contact_mpc.planning.contact_implicit.plan_file import PlanBuilder, tool_contact
+from contact_mpc.planning.contact_implicit.planner import ContactImplicitPlanner
+from contact_mpc.planning.contact_implicit.result import NOT_CONVERGED, ContactImplicitResult
+from contact_mpc.planning.contact_implicit.task import build_instance
+
+TOLERANCE = 1e-8  # of the issue: complementarity and dynamics after the polish
+ROUND_OFF = 1e-9
+
+
+def test_plan_satisfies_dynamics_complementarity_and_limits(result: ContactImplicitResult) -> None:
+    assert result.residuals is not None
+    assert result.residuals.dynamics <= TOLERANCE
+    assert result.residuals.complementarity <= TOLERANCE
+    assert result.residuals.inequality == pytest.approx(0.0, abs=ROUND_OFF)
+    assert result.residuals.goal <= TOLERANCE
+
+
+def test_impulse_on_the_block_is_its_momentum_and_what_friction_took(
+    planner: ContactImplicitPlanner, instance: Instance, result: ContactImplicitResult
+) -> None:
+    assert result.solution is not None
+    model, u = planner.model, result.solution.u
+    pushed, rubbed = model.dt_s * u[:, model.n_r].sum(), model.dt_s * u[:, model.n_r + 1].sum()
+    assert pushed == pytest.approx(rubbed, rel=ROUND_OFF)  # it starts and ends at rest
+    d = direction(model, instance.heading_rad)
+    speed = result.solution.x[:, 2 * model.n_r + model.n_o :] @ d
+    energy = 0.5 * model.thing.inertia[0] * speed.max() ** 2
+    # friction works over 0.6 m; semi-implicit Euler counts half a step of it more
+    assert energy == pytest.approx(model.thing.breakaway_n * 0.6, rel=0.06)
+
+
+def test_torque_of_a_step_is_inverse_dynamics_less_the_push(
+    planner: ContactImplicitPlanner, result: ContactImplicitResult
+) -> None:
+    assert result.solution is not None
+    model, k = planner.model, int(np.flatnonzero(result.solution.modes.contact)[0])
+    robot = pin.buildModelFromUrdf(str(model.system.urdfs["anypulator"].path))
+    data, x, u = robot.createData(), result.solution.x[k], result.solution.u[k]
+    q, v = x[:5], x[8:13]
+    J = pin.computeFrameJacobian(robot, data, q, robot.getFrameId("tool"), pin.LOCAL_WORLD_ALIGNED)[:3]
+    force = -u[5] * np.array([np.cos(x[7]), np.sin(x[7]), 0.0])  # on the tool, against the push
+    expected = pin.rnea(robot, data, q, v, u[:5]) - J.T @ force
+    np.testing.assert_allclose(result.solution.tau[k], expected, rtol=0.0, atol=1e-6)
+
+
+def test_plan_holds_torques_and_lags_the_positions_by_half_a_step(
+    planner: ContactImplicitPlanner, instance: Instance, result: ContactImplicitResult
+) -> None:
+    assert result.solution is not None
+    plan = PlanBuilder(planner.model).build(instance, result.solution)
+    model, x = planner.model, result.solution.x
+    assert plan.tau_ff_held and plan.du is not None
+    np.testing.assert_allclose(plan.u, x[:, :5] - 0.5 * model.dt_s * x[:, 8:13], atol=ROUND_OFF)
+    np.testing.assert_array_equal(plan.du, x[:, 8:13])
+    impulse = plan.contact_impulses[:, tool_contact(model)].sum(axis=0)
+    along = np.append(direction(model, instance.heading_rad)[:2], 0.0)
+    np.testing.assert_allclose(impulse, along * model.dt_s * result.solution.u[:, 5].sum(), atol=ROUND_OFF)
+    _, p = model.system.object_pose(plan.q[-1])
+    np.testing.assert_allclose(p[:2] - instance.q_u[:2], 0.6 * along[:2], atol=1e-7)
+
+
+def test_direction_turns_block_and_start_alike(task: TaskConfig, planner: ContactImplicitPlanner) -> None:
+    turned = build_instance(task, planner, 0.4, -60.0)
+    assert turned.x_0[7] == pytest.approx(np.deg2rad(-60.0))
+    gap, _ = planner.geometry.gap(turned.x_0[:5], turned.x_0[5:8], turned.heading_rad)
+    straight = build_instance(task, planner, 0.4, None)
+    expected, _ = planner.geometry.gap(straight.x_0[:5], straight.x_0[5:8], straight.heading_rad)
+    assert gap == pytest.approx(expected, abs=1e-3)
+
+
+def test_solver_that_stops_early_gives_a_status_with_residuals_and_no_plan(
+    task: TaskConfig, instance: Instance
+) -> None:
+    hurried = ContactImplicitPlanner(
+        task.system, ContactImplicitPlanner(task.system).model.settings.model_copy(update={"iterations": 2})
+    )
+    outcome = hurried.plan(instance)
+    assert outcome.status == NOT_CONVERGED and outcome.solution is None
+    assert outcome.residuals is not None and outcome.residuals.largest > TOLERANCE
+    assert "no start converged" in outcome.message
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"goal": 100.0}, r"goes 3\.311 m at most"), ({"goal": -100.0}, "a push needs > 0")],
+)
+def test_goals_out_of_reach_are_refused(
+    planner: ContactImplicitPlanner, instance: Instance, change: dict[str, float], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        planner.plan(replace(instance, **change))
+
+
+def test_starts_that_cannot_be_are_refused(planner: ContactImplicitPlanner, instance: Instance) -> None:
+    inside, outside, fast, low = (instance.x_0.copy() for _ in range(4))
+    inside[5:7] = planner.geometry.head(inside[:5])[0][:2]
+    outside[1] = 2.5
+    fast[8] = 13.0
+    low[1] += 0.2
+    for x_0, message in (
+        (inside, "inside the object or in front of its face"), (outside, r"joint sh_fle = 2\.5000 rad is outside"),
+        (fast, r"sh_rot moves at 13\.000 rad/s"), (low, "the tool's head is .* m high"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=message):
+            planner.plan(replace(instance, x_0=x_0))
+
+
+def test_block_without_friction_is_refused() -> None:
+    system = load_system("anypulator_block")
+    smooth = tuple(replace(pair, mu=0.0) for pair in system.pairs)
+    with pytest.raises(ModelError, match="friction of the block with the ground is 0"):
+        build_object(replace(system, pairs=smooth))
+
+
+def test_without_a_compiler_the_functions_are_interpreted(
+    planner: ContactImplicitPlanner, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(compiled, "find_compiler", lambda: None)
+    library = compiled.load_library(planner.program)
+    assert not library.is_compiled and not isinstance(library.problem, str)
+    assert "no C compiler" in caplog.text

@@ -1,0 +1,74 @@
+"""Solving again from a measured state: warm, pure, and with a status where nothing can be done."""
+
+import numpy as np
+import pytest
+
+from contact_mpc.planning.contact_implicit.instance import Instance
+from contact_mpc.planning.contact_implicit.planner import ContactImplicitPlanner
+from contact_mpc.planning.contact_implicit.receding_horizon import (
+    RecedingHorizon,
+    ReplanStatus,
+    start_receding_horizon,
+)
+from contact_mpc.planning.contact_implicit.result import ContactImplicitResult
+
+FloatArray = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+
+
+@pytest.fixture
+def horizon(
+    planner: ContactImplicitPlanner, instance: Instance, result: ContactImplicitResult
+) -> RecedingHorizon:
+    return start_receding_horizon(planner, instance, result)
+
+
+def measured(horizon: RecedingHorizon, k: int) -> tuple[float, FloatArray, FloatArray]:
+    """Return time and state of the plan at stage k as a sensor would see them, half a step behind."""
+    model, x = horizon.planner.model, horizon.solution.x[k]
+    now = x[:8] - 0.5 * model.dt_s * x[8:]
+    q = np.concatenate([model.thing.q_u(now[5:], horizon.instance.q_u, horizon.instance.heading_rad), now[:5]])
+    return k * model.dt_s, q, np.concatenate([x[13:15], [0.0, 0.0], x[8:13]])
+
+
+def test_the_undisturbed_state_gives_the_same_hit_again(horizon: RecedingHorizon) -> None:
+    model, k = horizon.planner.model, 4
+    outcome = horizon.replan(*measured(horizon, k))
+    assert outcome.status is ReplanStatus.REPLANNED and outcome.plan is not None
+    ours, theirs = outcome.horizon.solution, horizon.solution
+    np.testing.assert_array_equal(ours.modes.contact[:-k], theirs.modes.contact[k:])
+    # the impulse that carries the block to its goal depends on the goal alone
+    assert ours.u[:, model.n_r].sum() == pytest.approx(theirs.u[:, model.n_r].sum(), rel=1e-6)
+    np.testing.assert_allclose(outcome.plan.u[0], measured(horizon, k)[1][4:], atol=1e-9)
+
+
+def test_a_displaced_block_is_still_pushed_to_the_goal(horizon: RecedingHorizon) -> None:
+    t_s, q, v = measured(horizon, 3)
+    q[1] += 0.01  # 1 cm back, against the push along -y
+    outcome = horizon.replan(t_s, q, v)
+    assert outcome.status is ReplanStatus.REPLANNED and outcome.plan is not None
+    goal = horizon.solution.x[-1, 6]
+    assert outcome.plan.q[-1, 1] == pytest.approx(goal, abs=1e-7)
+    assert outcome.result is not None and outcome.result.residuals is not None
+    assert outcome.result.residuals.largest <= horizon.planner.model.settings.tolerance
+
+
+def test_replanning_changes_nothing_and_repeats(horizon: RecedingHorizon) -> None:
+    state = measured(horizon, 5)
+    first, second = horizon.replan(*state), horizon.replan(*state)
+    assert first.plan is not None and second.plan is not None
+    np.testing.assert_array_equal(first.plan.tau_ff, second.plan.tau_ff)
+    assert first.horizon is not horizon and horizon.t_s == 0.0
+
+
+def test_what_no_push_can_mend_has_a_status_and_no_plan(horizon: RecedingHorizon) -> None:
+    hit = int(np.flatnonzero(horizon.solution.modes.contact)[-1])
+    due = horizon.replan(*measured(horizon, hit))
+    coasting = horizon.replan(*measured(horizon, hit + 4))
+    t_s, q, v = measured(horizon, hit + 4)
+    v[1] *= 1.3
+    beyond = horizon.replan(t_s, q, v)
+    assert due.status is ReplanStatus.HIT_DUE
+    assert coasting.status in (ReplanStatus.COASTING, ReplanStatus.OVERSHOOT)
+    assert abs(coasting.stops_at_m) < 0.01
+    assert beyond.status is ReplanStatus.OVERSHOOT and beyond.stops_at_m > 0.05
+    assert all(outcome.plan is None for outcome in (due, beyond))
