@@ -22,7 +22,7 @@ from contact_mpc.model.node_parameters import default_parameter_file
 from contact_mpc.model.task import load_task
 from contact_mpc.sim.campaign import check_backend
 from contact_mpc.sim.compile_ahead import compile_ahead
-from contact_mpc.sim.evaluation import EvaluationSpec, loose_tolerances
+from contact_mpc.sim.evaluation import Case, EvaluationSpec, loose_tolerances, planned_errors
 from contact_mpc.sim.loop_config import load_loop_config
 from contact_mpc.sim.plant import ENGINES
 from contact_mpc.sim.summary import describe_outcomes, summarise
@@ -34,7 +34,7 @@ def evaluate(
     axis: Annotated[str, typer.Option(help="Turn about +x, -x, +y, -y, +z or -z; all: those of the task file.")] = ALL,
     trials: Annotated[int, typer.Option(min=1, max=100_000, help="Number of trials.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the trials' seeds.")] = 0,
-    plant: Annotated[str, typer.Option(help="Physics engine: drake or mujoco.")] = "drake",
+    plant: Annotated[str, typer.Option(help="Physics engine: drake, mujoco or gazebo.")] = "drake",
     controller: Annotated[
         str, typer.Option(help="What tracks the plan: tracker, open_loop, one_step, admm_lcs or sampling.")
     ] = "tracker",
@@ -95,6 +95,7 @@ def evaluate(
         "axes": [case.task.axis for case in cases],
         "tolerance_deg": config.tolerance_deg, "tolerance_mm": config.tolerance_mm,
         "loose_tolerance_deg": loose_deg, "loose_tolerance_mm": loose_mm, **figures,
+        "planned_errors": [_describe_plan(case) for case in cases],
         "outcomes": describe_outcomes(campaign.outcomes), **extra, "interrupted": campaign.is_interrupted,
         "goal_met": goal_met,
     }  # fmt: skip
@@ -115,6 +116,11 @@ def evaluate(
         result["report"] = write_evaluation_report(to_plain(result), report)
     emit(result, as_json, make_table(result, len(seeds)))
     raise typer.Exit(EXIT_INTERRUPTED if campaign.is_interrupted else 0 if goal_met else EXIT_GOAL_MISSED)
+
+
+def _describe_plan(case: Case) -> dict[str, Any]:
+    angle_deg, distance_mm = planned_errors(case)
+    return {"axis": case.task.axis, "angle_error_deg": angle_deg, "position_error_mm": distance_mm}
 
 
 def _check_nodes(controller: str, jobs: int) -> None:

@@ -10,7 +10,7 @@ from contact_mpc.model.plan import Plan
 from contact_mpc.model.task import TaskConfig
 from contact_mpc.sim.closed_loop import run_closed_loop
 from contact_mpc.sim.loop_config import LoopConfig
-from contact_mpc.sim.loop_log import ClosedLoopResult
+from contact_mpc.sim.loop_log import ClosedLoopResult, LoopLog
 from contact_mpc.sim.trials import Disturbance, Trial, draw_trial
 
 NO_COMMAND = "the loop ended without a command"
@@ -23,6 +23,12 @@ class Case:
 
     task: TaskConfig
     plan: Plan
+
+
+def planned_errors(case: Case) -> tuple[float, float]:
+    """Return how far the reference itself ends from the goal, degrees and mm: no tracking does better."""
+    log = LoopLog(case.task.system, case.task, case.plan, 0)
+    return log.errors_of(*case.task.system.object_pose(case.plan.q[-1]))
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def task_file(tmp_path):
 
 def evaluate(task_file: Path, *options: str):
     arguments = ["evaluate", str(task_file), "--params", "planar_hand_ball", *options]
-    return CliRunner().invoke(build_app(arguments), arguments)
+    return CliRunner(env={"COLUMNS": "240"}).invoke(build_app(arguments), arguments)
 
 
 def evaluate_json(task_file: Path, *options: str) -> dict:
@@ -86,6 +86,15 @@ def test_axes_take_turns_and_one_can_be_chosen(task_file):
     assert (one["axes"], list(one["by_axis"])) == (["-x"], ["-x"])
 
 
+def test_reference_that_misses_the_goal_is_said(task_file):
+    """Turned far enough, the floating object cannot be moved: the plan itself ends at the start."""
+    task_file.write_text(task_file.read_text().replace("rotation_deg: 0.0", "rotation_deg: 30.0"))
+    arguments = ("--trials", "1", "--seed", "5", "--axis", "+x", "--disturbance-scale", "0")
+    (planned,) = evaluate_json(task_file, *arguments)["planned_errors"]
+    assert planned["angle_error_deg"] == pytest.approx(30.0, abs=0.1)
+    assert "30.0 deg, 0.0 mm from the goal: no tracking can meet it" in evaluate(task_file, *arguments).stdout
+
+
 def test_looser_level_is_met_by_every_trial_within_5_mm(task_file):
     """The offset is 3 mm: beyond the tolerance of 2 mm in most directions, within the 5 mm of the looser level."""
     result = evaluate_json(task_file, "--trials", "6", "--seed", "5")
@@ -109,7 +118,7 @@ def test_mujoco_is_another_plant(task_file):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--plant", "gazebo"], "allowed: drake, mujoco"),
+        (["--plant", "bullet"], "allowed: drake, mujoco"),
         (["--plan", "absent.npz", "--axis", "+x"], "absent.npz: no such plan file"),
         (["--params", "absent"], "no file 'absent'"),
         (["--axis", "up"], "axis 'up' is unknown; allowed: +x, -x"),

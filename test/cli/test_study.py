@@ -69,7 +69,7 @@ def test_page_has_a_plot_per_group_and_the_table(study, tmp_path):
     [
         (["--what", "luck"], "allowed: ablation, sensitivity, comparison"),
         (["--what", "ablation", "--only", "magic"], "--only magic matches no row of ablation"),
-        (["--what", "ablation", "--plant", "gazebo"], "allowed: drake, mujoco"),
+        (["--what", "ablation", "--plant", "bullet"], "allowed: drake, mujoco"),
     ],
 )
 def test_mistake_ends_in_one_line(study, options, message):

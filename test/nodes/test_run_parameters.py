@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
@@ -15,6 +16,8 @@ from contact_mpc.model.node_parameters import default_parameter_file
 from contact_mpc.model.task import load_task
 from contact_mpc.nodes.run_parameters import RunOptions, build_parameters, run_duration_s
 from contact_mpc.nodes.stack import StackSpec, to_parameter_file
+from contact_mpc.replay.record import RunRecord
+from contact_mpc.replay.sources import find_task
 
 TASK = load_task("planar_hand_ball")
 OPTIONS = RunOptions(plant="mujoco", clock="lockstep", seed=5, parameter_file="planar_hand_ball")
@@ -79,6 +82,15 @@ def test_a_run_ends_on_a_report_of_the_recorder(
 ) -> None:
     task = replace(TASK, duration_s=duration_s, hold_s=hold_s)
     assert run_duration_s(task, build(tmp_path)) == pytest.approx(total_s, abs=1e-12)
+
+
+@pytest.mark.parametrize("axis", ["", "-x"])
+def test_the_metadata_hold_the_axis_of_the_turn(axis: str, tmp_path: Path) -> None:
+    parameters = build_parameters(TASK.about(axis), OPTIONS, tmp_path, tmp_path / "plan.npz")
+    metadata = json.loads(parameters["recorder"]["metadata_json"])
+    assert metadata["axis"] == axis
+    found = find_task(RunRecord(path=tmp_path, topics={}, metadata=metadata))
+    np.testing.assert_array_equal(found.goal.axis_W, TASK.about(axis).goal.axis_W)
 
 
 def test_the_metadata_hold_all_parameters(tmp_path: Path) -> None:

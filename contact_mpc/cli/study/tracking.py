@@ -39,7 +39,7 @@ def tracking(
     axis: Annotated[str, typer.Option(help="Turn about +x, -x, +y, -y, +z or -z; all: those of the task file.")] = ALL,
     trials: Annotated[int, typer.Option(min=1, max=100_000, help="Trials per row.")] = 24,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the trials' seeds.")] = 0,
-    plant: Annotated[str, typer.Option(help="Physics engine: drake or mujoco.")] = "drake",
+    plant: Annotated[str, typer.Option(help="Physics engine: drake, mujoco or gazebo.")] = "drake",
     jobs: Annotated[int, typer.Option(min=1, max=256, help="Trials at the same time.")] = 1,
     backend: Annotated[str, typer.Option(help="Who runs them, of joblib: loky, dask or ray.")] = "loky",
     only: Annotated[str, typer.Option(help="Only rows whose group or label contains this text.")] = "",
