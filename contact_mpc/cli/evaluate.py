@@ -32,6 +32,9 @@ from contact_mpc.sim.trials import Disturbance, trial_seeds
 def evaluate(
     task: Annotated[str, typer.Argument(help="Name of a task in config/tasks, or the path of a task file.")],
     axis: Annotated[str, typer.Option(help="Turn about +x, -x, +y, -y, +z or -z; all: those of the task file.")] = ALL,
+    displacement: Annotated[
+        float | None, typer.Option(help="Pushes: how far the object goes, m (a door: rad); the task's by default.")
+    ] = None,
     trials: Annotated[int, typer.Option(min=1, max=100_000, help="Number of trials.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the trials' seeds.")] = 0,
     plant: Annotated[str, typer.Option(help="Physics engine: drake, mujoco or gazebo.")] = "drake",
@@ -67,7 +70,7 @@ def evaluate(
     if plant not in ENGINES:
         raise ConfigError(f"--plant {plant} is unknown; allowed: {', '.join(ENGINES)}")
     check_backend(backend)
-    config = load_task(task)
+    config = load_task(task).moved_by(displacement)
     parameters = params or default_parameter_file(config)
     loop = load_loop_config(parameters, plant, settings or (), controller)
     cases = make_cases(config, axis, plan)
@@ -91,7 +94,7 @@ def evaluate(
     goal_met &= all(item == 0.0 for item in extra.get("commands_max_abs_diff", []))
     loose_deg, loose_mm = loose_tolerances(config)
     result: dict[str, Any] = {
-        "task": config.name, "plant": plant, "controller": controller, "seed": seed,
+        "task": config.name, "plant": plant, "controller": controller, "seed": seed, "displacement": displacement,
         "axes": [case.task.axis for case in cases],
         "tolerance_deg": config.tolerance_deg, "tolerance_mm": config.tolerance_mm,
         "loose_tolerance_deg": loose_deg, "loose_tolerance_mm": loose_mm, **figures,
@@ -103,7 +106,7 @@ def evaluate(
         result["trial_seed"] = trial_seed
     repeat = _repeat_command(
         task, {
-            "axis": (axis, ALL), "plant": (plant, "drake"), "controller": (controller, "tracker"),
+            "axis": (axis, ALL), "displacement": (displacement, None), "plant": (plant, "drake"), "controller": (controller, "tracker"),
             "params": (params, None), "plan": (plan, None), "disturbance-scale": (disturbance_scale, 1.0),
             "noise-scale": (noise_scale, 1.0),
         }, settings or [],

@@ -32,6 +32,9 @@ PLANTS, CLOCKS, INTERFACES = ("drake", "mujoco", "gazebo"), ("lockstep", "realti
 def run(
     task: Annotated[str, typer.Argument(help="Name of a task in config/tasks, or the path of a task file.")],
     axis: Annotated[str, typer.Option(help="Turn about +x, -x, +y, -y, +z or -z instead of the task's axis.")] = "",
+    displacement: Annotated[
+        float | None, typer.Option(help="Pushes: how far the object goes, m (a door: rad); the task's by default.")
+    ] = None,
     plant: Annotated[str, typer.Option(help="Physics engine: drake, mujoco or gazebo.")] = "drake",
     clock: Annotated[str, typer.Option(help="lockstep (deterministic) or realtime (wall clock).")] = "lockstep",
     interface: Annotated[
@@ -62,7 +65,7 @@ def run(
     from contact_mpc.model.node_parameters import default_parameter_file
     from contact_mpc.nodes.run_parameters import RunOptions
 
-    config = _load(task, duration_s, hold_s).about(axis)
+    config = _load(task, duration_s, hold_s).about(axis).moved_by(displacement)
     if plan is not None:
         load_plan(plan, config.system)
     options = RunOptions(plant, clock, seed, params or default_parameter_file(config), interface, tuple(settings or ()))
@@ -73,6 +76,7 @@ def run(
     result = {
         "task": config.name,
         "axis": config.axis or None,
+        "displacement": displacement,
         "plant": plant,
         "clock": clock,
         "seed": seed,
@@ -100,15 +104,15 @@ def execute(config: TaskConfig, options: Any, folder: Path, plan_file: Path | No
     ):
         session.start()
         if plan_file is None:
-            make_plan(config, plan_path)
+            write_plan(config, plan_path)
         session.run(show)
 
 
-def make_plan(config: TaskConfig, path: Path) -> None:
-    """Optimise the reference trajectory of a task and write its plan file."""
-    from contact_mpc.planning.trajectory_optimisation import plan_task
+def write_plan(config: TaskConfig, path: Path) -> None:
+    """Plan a task and write its plan file."""
+    from contact_mpc.planning.task_plan import make_plan
 
-    save_plan(path, plan_task(config).plan)
+    save_plan(path, make_plan(config))
 
 
 def judge(folder: Path, config: TaskConfig, report: Path | None) -> tuple["RunMetrics", Path]:

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.plan import load_plan
 from contact_mpc.model.task import TaskConfig
-from contact_mpc.planning.trajectory_optimisation import plan_task
+from contact_mpc.planning.task_plan import make_plan
 from contact_mpc.sim.campaign import run_parallel
 from contact_mpc.sim.evaluation import Case, EvaluationSpec, TrialOutcome, run_trial
 
@@ -52,7 +52,7 @@ def make_cases(task: TaskConfig, axis: str, plan_file: Path | None = None) -> tu
         for name in axes:
             turned = task.about(name)
             status.update(f"planning {task.name} {name}")
-            cases.append(Case(turned, plan_task(turned).plan))
+            cases.append(Case(turned, make_plan(turned)))
     return tuple(cases)
 
 

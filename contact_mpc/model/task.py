@@ -59,6 +59,9 @@ class TaskFile(_Frozen):
     hold_s: float = Field(ge=0.0, le=600.0, description="time to hold at the goal, s")
     tolerance_deg: float = Field(gt=0.0, le=180.0)
     tolerance_mm: float = Field(gt=0.0, le=1000.0)
+    drop_distance_m: float = Field(
+        default=0.05, gt=0.0, le=10.0, description="the object counts as dropped further than this from the reference"
+    )
     planner: dict[str, Any] = Field(default_factory=dict, description="parameters of the trajectory optimisation")
 
 
@@ -76,6 +79,7 @@ class TaskConfig:
     """A task bound to its system: start_q (n_q,), start_u (n_a,), goal, times in s, tolerances at the end.
 
     `axes` are those that an evaluation turns about, `axis` the one chosen of them; "" is the task's rotation_axis.
+    `displacement` is the length of the translation or the angle, m or rad, where it is not the task's own.
     """
 
     name: str
@@ -92,6 +96,8 @@ class TaskConfig:
     planner: dict[str, Any] = field(default_factory=dict)
     axes: tuple[str, ...] = ()
     axis: str = ""
+    displacement: float | None = None
+    drop_distance_m: float = 0.05
 
     def about(self, axis: str) -> "TaskConfig":
         """Return the task with its rotation about another axis of the world, of `AXES_W`; "" is the task's own.
@@ -106,6 +112,25 @@ class TaskConfig:
         if axis not in AXES_W:
             raise ConfigError(f"axis '{axis}' is unknown; allowed: {', '.join(AXES_W)}")
         return replace(self, goal=replace(self.goal, axis_W=np.array(AXES_W[axis])), axis=axis)
+
+    def moved_by(self, displacement: float | None) -> "TaskConfig":
+        """Return the task with another length of its goal's translation, m, or else angle, rad; None: the task's own.
+
+        Raises
+        ------
+        ConfigError
+            Not a positive number.
+        """
+        if displacement is None:
+            return self
+        if not 0.0 < displacement < np.inf:
+            raise ConfigError(f"displacement {displacement}: expected a positive number, m (rad)")
+        length = float(np.linalg.norm(self.goal.translation_m))
+        if length > 0.0:
+            goal = replace(self.goal, translation_m=self.goal.translation_m * (displacement / length))
+        else:
+            goal = replace(self.goal, angle_deg=float(np.copysign(np.rad2deg(displacement), self.goal.angle_deg)))
+        return replace(self, goal=goal, displacement=displacement)
 
     def goal_pose(self, fraction: float = 1.0) -> tuple[FloatArray, FloatArray]:
         """Return (R_WB, p_WB) of the object after a fraction of the motion."""
@@ -139,6 +164,7 @@ def load_task(name: str | Path) -> TaskConfig:
     return TaskConfig(
         file.name, path, file.description, system, q, start_u, goal, file.duration_s, file.hold_s,
         file.tolerance_deg, file.tolerance_mm, file.planner, file.goal.rotation_axes,
+        drop_distance_m=file.drop_distance_m,
     )
 
 

@@ -109,10 +109,10 @@ def prepare_plan(context: LaunchContext, task: TaskConfig, folder: Path) -> Path
         path = Path(given).expanduser().resolve()
         load_plan(path, task.system)
         return path
-    from contact_mpc.planning.trajectory_optimisation import plan_task
+    from contact_mpc.planning.task_plan import make_plan
 
     path = folder / "plan.npz"
-    save_plan(path, plan_task(task).plan)
+    save_plan(path, make_plan(task))
     return path
 
 

@@ -112,6 +112,7 @@ def _metadata(task: TaskConfig, options: RunOptions, parameters: dict[str, dict[
             "duration_s": task.duration_s,
             "hold_s": task.hold_s,
             "axis": task.axis,
+            "displacement": task.displacement,
             "system": task.system.name,
             "system_file": str(task.system.path),
             "seed": options.seed,

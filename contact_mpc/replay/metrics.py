@@ -18,7 +18,6 @@ from contact_mpc.replay.evaluation import ObjectEvaluation, evaluate_object
 from contact_mpc.replay.poses import FloatArray, IntArray
 from contact_mpc.replay.record import RunRecord
 
-DROP_DISTANCE_M = 0.05
 LIMIT_TOLERANCE = 1e-9  # relative: a command clamped to the limit is not beyond it
 FAULT_STATE = "FAULT"
 STATE_LOST = "STATE_LOST"
@@ -49,7 +48,7 @@ class RunMetrics:
     limit_violations : int
         Sum of `limit_violations_by_kind`: effort, position and rate commands beyond the limits, and non-finite ones.
     dropped : bool
-        The object was further than 5 cm from its reference.
+        The object was further than the task allows from its reference.
     faults : tuple of str
         Messages of the bridge's FAULT states.
     completed : bool
@@ -103,7 +102,7 @@ def compute_metrics(record: RunRecord, system: System, task: TaskConfig) -> RunM
     evaluation = evaluate_object(record, task)
     last = evaluation.final_index
     angle, distance_mm = float(evaluation.goal_angle_deg[last]), 1e3 * float(evaluation.goal_distance_m[last])
-    dropped = bool(np.any(evaluation.reference_distance_m[: last + 1] > DROP_DISTANCE_M))
+    dropped = bool(np.any(evaluation.reference_distance_m[: last + 1] > task.drop_distance_m))
     violations = count_limit_violations(record, system)
     reasons = _reasons(evaluation, task, angle, distance_mm, dropped=dropped)
     realtime = record.metadata.get("clock") == "realtime"
@@ -259,7 +258,7 @@ def _reasons(
 ) -> tuple[str, ...]:
     checks = [
         (evaluation.is_complete, "the bag ends before the hold does"),
-        (not dropped, f"the object was more than {100 * DROP_DISTANCE_M:.0f} cm from its reference"),
+        (not dropped, f"the object was more than {100 * task.drop_distance_m:.0f} cm from its reference"),
         (angle_deg <= task.tolerance_deg, f"angle error {angle_deg:.2f} deg > {task.tolerance_deg:g} deg"),
         (distance_mm <= task.tolerance_mm, f"position error {distance_mm:.2f} mm > {task.tolerance_mm:g} mm"),
     ]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from contact_mpc.model.task import TaskConfig
-from contact_mpc.replay.metrics import DROP_DISTANCE_M, RunMetrics
+from contact_mpc.replay.metrics import RunMetrics
 
 UNKNOWN = "unknown"
 
@@ -31,7 +31,7 @@ def result_rows(metrics: RunMetrics, task: TaskConfig) -> list[ResultRow]:
         ),
         ResultRow("… worst during the hold", _number(metrics.worst_hold_position_error_mm, "mm", 3)),
         ResultRow(
-            "Object kept", _yes(not metrics.dropped), f"within {100 * DROP_DISTANCE_M:.0f} cm", not metrics.dropped
+            "Object kept", _yes(not metrics.dropped), f"within {100 * task.drop_distance_m:.0f} cm", not metrics.dropped
         ),
         ResultRow("Ran to the end of the hold", _yes(metrics.completed), "", metrics.completed),
         ResultRow("Commands beyond limits", str(violations), "0", violations == 0),

@@ -46,7 +46,7 @@ def find_task(record: RunRecord, given: str | Path | None = None) -> TaskConfig:
     names = [record.metadata.get("task"), record.metadata.get("task_name")]
     task = _first(load_task, [name for name in names if name], record, "task")
     times = {key: float(record.metadata[key]) for key in ("duration_s", "hold_s") if key in record.metadata}
-    return replace(task, **times).about(record.metadata.get("axis", ""))
+    return replace(task, **times).about(record.metadata.get("axis", "")).moved_by(record.metadata.get("displacement"))
 
 
 def describe_difference(record: RunRecord, system: System) -> str:

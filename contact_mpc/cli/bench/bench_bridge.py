@@ -79,9 +79,9 @@ def stack_parameters(
 
     plan_file = folder / "plan.npz" if plan is None else plan.resolve()
     if plan is None:
-        from contact_mpc.cli.run import make_plan
+        from contact_mpc.cli.run import write_plan
 
-        make_plan(config, plan_file)
+        write_plan(config, plan_file)
     options = RunOptions(plant, "realtime", 0, params or config.name, interface)
     parameters = build_parameters(config, options, folder, plan_file)
     if not recorded:

@@ -7,6 +7,8 @@ Links that fixed joints hold together become one body. Where ODE needs other num
 - Reflected inertia, which ODE does not have, is put on the joint's child about the joint's axis. That is right only
   where no joint comes before it or after it: elsewhere it is refused.
 - The friction of two surfaces is the smaller coefficient; it acts along two fixed directions (a pyramid).
+- ODE's iterative solver with 200 sweeps: its direct one lets friction fade with speed, by 8 % at 1.7 m/s. Gazebo
+  reports the iterative one's contact forces 1 % too small.
 - Contact is a spring of STIFFNESS_N_PER_M and a damper of DAMPING_N_S_PER_M, both implicit in ODE's step.
 """
 
@@ -266,7 +268,9 @@ def _add_physics(world: ET.Element, system: System) -> None:
     ET.SubElement(physics, "max_step_size").text = repr(STEP_S)
     ET.SubElement(physics, "real_time_update_rate").text = "0"
     ode = ET.SubElement(physics, "ode")
-    ET.SubElement(ET.SubElement(ode, "solver"), "type").text = "world"  # exact joints: a direct solver, not sweeps
+    solver = ET.SubElement(ode, "solver")
+    for key, value in {"type": "quick", "iters": "200", "sor": "1.3"}.items():
+        ET.SubElement(solver, key).text = value
     constraints = ET.SubElement(ode, "constraints")
     ET.SubElement(constraints, "contact_max_correcting_vel").text = "100.0"
     ET.SubElement(constraints, "contact_surface_layer").text = "0.0"
