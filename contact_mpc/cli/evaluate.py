@@ -106,7 +106,8 @@ def evaluate(
         result["trial_seed"] = trial_seed
     repeat = _repeat_command(
         task, {
-            "axis": (axis, ALL), "displacement": (displacement, None), "plant": (plant, "drake"), "controller": (controller, "tracker"),
+            "axis": (axis, ALL), "displacement": (displacement, None), "plant": (plant, "drake"),
+            "controller": (controller, "tracker"),
             "params": (params, None), "plan": (plan, None), "disturbance-scale": (disturbance_scale, 1.0),
             "noise-scale": (noise_scale, 1.0),
         }, settings or [],

@@ -165,7 +165,7 @@ class LoopLog:
 
     def is_far(self, t_ns: int, p_WB: FloatArray) -> bool:
         """Whether the object at p_WB (3,), m, is so far from its reference at t_ns that it counts as dropped."""
-        return bool(np.linalg.norm(p_WB - self._reference_position(t_ns)) > self._task.drop_distance_m)
+        return bool(np.linalg.norm(p_WB - self._reference_position(t_ns)) > self.task.drop_distance_m)
 
     def _reference_position(self, t_ns: int) -> FloatArray:
         t_s = (t_ns - self.start_ns) * 1e-9
@@ -175,7 +175,7 @@ class LoopLog:
         """Return why the goal was not met by a run that ended at last_ns with these errors."""
         task = self.task
         checks = (
-            (not self.dropped, f"dropped: further than {100 * self._task.drop_distance_m:.0f} cm from the reference"),
+            (not self.dropped, f"dropped: further than {100 * self.task.drop_distance_m:.0f} cm from the reference"),
             (self.dropped or last_ns >= self.end_ns, "ended before the hold did"),
             (angle_deg <= task.tolerance_deg, f"angle error {angle_deg:.2f} deg > {task.tolerance_deg:g} deg"),
             (distance_mm <= task.tolerance_mm, f"position error {distance_mm:.2f} mm > {task.tolerance_mm:g} mm"),

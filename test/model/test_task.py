@@ -89,3 +89,19 @@ def test_defect_of_a_task_file_is_named(old: str, new: str, words: tuple[str, ..
         load_task(changed((old, new)))
     for word in words:
         assert word in str(caught.value)
+
+
+def test_a_push_goes_as_far_as_asked_in_its_own_direction() -> None:
+    block, door = load_task("anypulator_block"), load_task("anypulator_door")
+    moved = block.moved_by(0.4)
+    np.testing.assert_allclose(moved.goal.translation_m, block.goal.translation_m * (0.4 / 0.7))
+    assert (moved.displacement, block.displacement, block.moved_by(None)) == (0.4, None, block)
+    np.testing.assert_allclose(np.deg2rad(abs(door.moved_by(0.5).goal.angle_deg)), 0.5)
+    for wrong in (0.0, -0.1, float("nan"), float("inf")):
+        with pytest.raises(ConfigError, match="positive"):
+            block.moved_by(wrong)
+
+
+def test_what_counts_as_dropped_is_the_tasks_to_say() -> None:
+    assert load_task("allegro_ball").drop_distance_m == 0.05
+    assert load_task("anypulator_block").drop_distance_m == 1.0
