@@ -89,7 +89,10 @@ def draw_states(
 
 
 class IpoptAlone:
-    """IPOPT with MUMPS on the exact program, from the first of our guesses, with the same compiled functions."""
+    """IPOPT with MUMPS on the program, from the first of our guesses, with the same compiled functions.
+
+    Complementarity is bounded by the tolerance that our plans are held to; with bounds of 0 it does not converge.
+    """
 
     def __init__(self, planner: ContactImplicitPlanner) -> None:
         self._planner = planner
@@ -104,7 +107,7 @@ class IpoptAlone:
         step = planner.contact_steps()[0]
         started = time.process_time()
         z = guess(planner.model, planner.program, planner.geometry, instance, step)
-        bounds = planner.search_bounds(instance, 0.0, step)
+        bounds = planner.search_bounds(instance, planner.model.settings.tolerance, step)
         self._solver(
             x0=z, p=instance.parameters(planner.model), lbx=bounds.lbx, ubx=bounds.ubx, lbg=bounds.lbg, ubg=bounds.ubg
         )

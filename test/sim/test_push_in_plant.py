@@ -1,0 +1,62 @@
+"""A planned push in Drake at 1 kHz under control law (15): contact when and as hard as planned, the block at its goal."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+pytest.importorskip("casadi")
+pytest.importorskip("pydrake")
+
+from contact_mpc.model.plan import Plan
+from contact_mpc.model.system import System
+from contact_mpc.model.task import load_task
+from contact_mpc.planning.contact_implicit.plan_file import tool_contact
+from contact_mpc.planning.contact_implicit.planner import ContactImplicitPlanner
+from contact_mpc.planning.contact_implicit.task import plan_push, read_settings
+from contact_mpc.sim.drake_plant import DrakePlant
+from contact_mpc.sim.perturbation import PlantPerturbation
+
+DISPLACEMENT_M = 0.7
+LARGEST_ERROR_M = 0.06  # the issue's, without planning again; 7 mm were measured
+LARGEST_DELAY_S = 0.03
+LARGEST_IMPULSE_ERROR = 0.2
+DURATION_S = 2.0
+STEP_S = 1e-3
+HEAD_HEIGHT_M = 0.045  # contacts below are the block's feet on the ground
+LEAST_FORCE_N = 0.5
+
+
+def push(system: System, plan: Plan) -> tuple[np.ndarray, np.ndarray]:
+    """Return the final q and the tool's force (n,) over time, with the torque held and the references interpolated."""
+    robot = pin.buildModelFromUrdf(str(system.urdfs["anypulator"].path))
+    data, plant = robot.createData(), DrakePlant(system, "effort", PlantPerturbation(), False)
+    plant.reset(plan.q[0])
+    assert plan.du is not None
+    forces = []
+    for i in range(round(DURATION_S / STEP_S)):
+        t_s, state = i * STEP_S, plant.state(with_contacts=False)
+        q, v = state.q[system.n_q_u :], state.v[system.n_v_u :]
+        k = int(np.searchsorted(plan.times_s, t_s + 1e-9, side="right")) - 1
+        u, du = (np.array([np.interp(t_s, plan.times_s, c) for c in array.T]) for array in (plan.u, plan.du))
+        weight = pin.computeGeneralizedGravity(robot, data, q)
+        tau = plan.tau_ff[k] + weight + system.kp * (u - q) + system.kd * (du - v)
+        assert np.all(np.abs(tau) <= system.tau_max_nm)
+        plant.step(tau)
+        contacts = plant.state().contacts
+        forces.append(np.linalg.norm(contacts[contacts[:, 2] > HEAD_HEIGHT_M, 3:6].sum(axis=0)))
+    return plant.state().q, np.array(forces)
+
+
+def test_block_ends_at_its_goal_after_the_one_hit_that_was_planned() -> None:
+    task = load_task("anypulator_block")
+    _, plan = plan_push(task, displacement=DISPLACEMENT_M)
+    assert plan is not None
+    q, forces = push(task.system, plan)
+    assert np.linalg.norm(q[:2] - plan.q[-1, :2]) < LARGEST_ERROR_M
+    touching = np.flatnonzero(forces > LEAST_FORCE_N)
+    (planned_s,) = plan.provenance["contact_times_s"]
+    assert touching[0] * STEP_S == pytest.approx(planned_s, abs=LARGEST_DELAY_S)
+    assert np.all(np.diff(touching) < LARGEST_DELAY_S / STEP_S), "one contact, not two"
+    model = ContactImplicitPlanner(task.system, read_settings(task)).model
+    impulse = np.linalg.norm(plan.contact_impulses[:, tool_contact(model)].sum(axis=0))
+    assert forces.sum() * STEP_S == pytest.approx(impulse, rel=LARGEST_IMPULSE_ERROR)
