@@ -1,4 +1,4 @@
-"""A planned push in Drake at 1 kHz under control law (15): contact when and as hard as planned, the block at its goal."""
+"""A planned push in Drake at 1 kHz under control law (15): one contact as planned, the block at its goal."""
 
 import numpy as np
 import pinocchio as pin
