@@ -239,7 +239,8 @@ def measure_round_trip(
     """
     model = load_system(system)
     namespace = "/" + model.config.robots[0].name
-    with Stack(StackSpec(namespace, {"command_bridge": parameters}, folder)) as stack:
+    at_once = {"command_bridge": {**parameters, "start_guard_s": 0.0}}
+    with Stack(StackSpec(namespace, at_once, folder)) as stack:
         stack.start()
         stack.configure()
         robot = _AnsweringRobot(stack, model.joint_names, parameters.get("command_interface", "effort"))

@@ -4,18 +4,30 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from contact_mpc import __version__
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.node_parameters import apply_setting, load_node_parameters
+from contact_mpc.model.resources import resource
+from contact_mpc.model.system_config import validate
 from contact_mpc.model.task import TaskConfig
 from contact_mpc.nodes.lifecycle_client import ACTIVATION_ORDER
+from contact_mpc.nodes.parameters import RCLPY_PARAMETERS
 from contact_mpc.nodes.stack import to_parameter_file
 
 PROGRESS_PERIOD_S = 0.1  # runs end on its multiples, where the recorder reports how far it is
 DEFAULT_START_DELAY_S = 0.3
+CONFIGS = {
+    "state_estimator": ("contact_mpc.nodes.state_estimator", "StateEstimatorConfig"),
+    "mpc_tracker": ("contact_mpc.nodes.mpc_tracker", "MpcTrackerConfig"),
+    "trajectory_server": ("contact_mpc.nodes.trajectory_server", "TrajectoryServerConfig"),
+    "command_bridge": ("contact_mpc.nodes.command_bridge", "CommandBridgeConfig"),
+    "plant": ("contact_mpc.nodes.plant_config", "PlantConfig"),
+    "recorder": ("contact_mpc.nodes.recorder", "RecorderConfig"),
+}
 SHARED = (  # what two nodes must agree on
     ("mpc_tracker", "command_bridge", "mpc_rate_hz"),
     ("mpc_tracker", "command_bridge", "plan_delay_s"),
@@ -77,7 +89,16 @@ def build_parameters(task: TaskConfig, options: RunOptions, folder: Path, plan_f
         parameters["recorder"]["metadata_json"] = _metadata(task, options, parameters)
     else:
         del parameters["recorder"]
+    check_values(parameters, resource("nodes", options.parameter_file))
     return parameters
+
+
+def check_values(parameters: dict[str, dict[str, Any]], source: Path) -> None:
+    """Raise ConfigError before anything starts where a node would refuse its parameters; names file, node and key."""
+    for name, values in parameters.items():
+        module, config_class = CONFIGS[name]
+        own = {key: value for key, value in values.items() if key not in RCLPY_PARAMETERS}
+        validate(getattr(import_module(module), config_class), own, f"{source}: node {name}")
 
 
 def run_duration_s(task: TaskConfig, parameters: dict[str, dict[str, Any]]) -> float:

@@ -275,7 +275,7 @@ def test_a_misspelt_parameter_is_named_with_its_node(start: Callable[..., Run], 
     text = resource("nodes", "planar_hand_ball").read_text().replace("hold_policy", "hold_polciy")
     (tmp_path / "nodes.yaml").write_text(text)
     run = start("planar_hand_ball", "--params", str(tmp_path / "nodes.yaml")).finish()
-    assert_user_error(run, "/planar_hand/command_bridge", "'hold_polciy'", "did you mean 'hold_policy'")
+    assert_user_error(run, "nodes.yaml: node command_bridge", "'hold_polciy'", "did you mean 'hold_policy'")
 
 
 def test_nodes_that_would_disagree_are_refused(start: Callable[..., Run]) -> None:

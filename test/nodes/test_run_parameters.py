@@ -115,3 +115,22 @@ def test_a_task_of_ones_own_takes_the_parameters_of_its_system() -> None:
 def test_unknown_nodes_are_refused(tmp_path: Path) -> None:
     with pytest.raises(StackError, match="gripper.*allowed: state_estimator"):
         StackSpec("/r", {"gripper": {}}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("command_bridge.hold_polciy=measured", "unknown key 'hold_polciy'.*hold_policy"),
+        ("command_bridge.position_margin_rad=0.02", "unknown key 'position_margin_rad'.*position_margin_deg"),
+        ("command_bridge.effort_fraction=9", "effort_fraction.*9.*less than or equal to 0.9"),
+        ("command_bridge.hold_policy=relax", "hold_policy.*'measured' or 'last_command'"),
+        ("plant.sensors.pose_noise_rad=0.1", "unknown key 'sensors.pose_noise_rad'.*pose_noise_deg"),
+        ("recorder.bga=x", "unknown key 'bga'.*bag"),
+    ],
+)
+def test_a_misspelt_key_a_wrong_unit_or_value_is_named_with_file_and_node_before_anything_starts(
+    tmp_path: Path, setting: str, words: str
+) -> None:
+    node = setting.partition(".")[0]
+    with pytest.raises(ConfigError, match=f"planar_hand_ball.yaml: node {node}: .*{words}"):
+        build(tmp_path, settings=(setting,))

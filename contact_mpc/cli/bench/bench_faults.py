@@ -34,6 +34,7 @@ def bench_faults(
     """
     from contact_mpc.nodes.faults.injection import Injection
     from contact_mpc.nodes.faults.measure import check_kinds, measure_faults, summarise
+    from contact_mpc.sim.compile_ahead import compile_ahead
 
     names = check_kinds([name.strip() for name in kinds.split(",") if name.strip()])
     config = load_task(task)
@@ -41,6 +42,8 @@ def bench_faults(
         folder = Path(temporary) if logs is None else logs.resolve()
         folder.mkdir(parents=True, exist_ok=True)
         parameters = stack_parameters(config, plant, folder, None, params, interface, recorded=True)
+        with Console(stderr=True).status("compiling, once per version: about a minute"):
+            compile_ahead(plant)
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns, console=Console(stderr=True)) as bar:
             row = bar.add_task("starting", total=len(names) * runs)

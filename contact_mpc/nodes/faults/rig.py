@@ -25,6 +25,7 @@ from contact_mpc.nodes.direct import DirectReader
 from contact_mpc.nodes.faults.channel import Channel
 from contact_mpc.nodes.faults.supervisor import Supervisor
 from contact_mpc.nodes.faults.wire_monitor import WireLimits, WireMonitor
+from contact_mpc.nodes.lifecycle_client import CONFIGURE_TIMEOUT_S
 from contact_mpc.nodes.qos import TOPICS, qos_profile
 from contact_mpc.nodes.stack import Stack, StackSpec
 
@@ -133,7 +134,7 @@ class FaultRig:
         self._started = tuple(names)
         self.stack.start(names)
         for name in names:
-            self.supervisor.request(name, "configure")
+            self.supervisor.request(name, "configure", CONFIGURE_TIMEOUT_S)
         for name in names:
             self.supervisor.request(name, "activate")
 

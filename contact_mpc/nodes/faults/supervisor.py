@@ -81,21 +81,21 @@ class Supervisor:
         self.ended.pop(name, None)
         del self._stack.processes[name]
 
-    def request(self, name: str, transition: str) -> None:
-        """Request a transition until it is answered; raises StackError if it is refused or nobody answers."""
+    def request(self, name: str, transition: str, timeout_s: float = PATIENCE_S) -> None:
+        """Request a transition until it is answered; raises StackError if it is refused or nobody answers in time."""
         message = ChangeState.Request(transition=Transition(id=TRANSITIONS[transition]))
-        if not self._insist(self._clients[name], message):
+        if not self._insist(self._clients[name], message, timeout_s):
             reason = self._stack.processes[name].errors()
-            raise StackError(f"node {name} did not {transition} within {PATIENCE_S:g} s: {reason}")
+            raise StackError(f"node {name} did not {transition} within {timeout_s:g} s: {reason}")
 
     def call(self, service: str, timeout_s: float) -> bool:
         """Call a service of the bridge once; returns its answer, False if there was none in time."""
         future = self._bridge[service].call_async(Trigger.Request())
         return self._wait(future.done, timeout_s) and bool(future.result().success)
 
-    def _insist(self, client: Any, message: Any) -> bool:
+    def _insist(self, client: Any, message: Any, timeout_s: float) -> bool:
         futures: list[Any] = []
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
             if client.service_is_ready():
                 futures.append(client.call_async(message))
