@@ -1,8 +1,8 @@
 """Variants of the loop that a study compares on the same trials: what is switched off, scaled, replaced.
 
 A variant is a list of settings on top of the task's parameter file, as `--set` takes them. Ablations switch off, one by
-one, every true switch of tracker and estimator and the ingredients of `ABLATIONS`; what has no effect on a task's own
-parameters is left out.
+one, every true switch of tracker and estimator, every weight but those of the task itself, and the ingredients of
+`ABLATIONS`; what has no effect on a task's own parameters is left out.
 """
 
 from collections.abc import Callable
@@ -19,11 +19,12 @@ RATES_HZ = (10, 20, 25, 40, 50, 100)
 WEIGHT_FACTORS = (0.3, 1.0, 3.0)
 DELAYS_MS = (0, 10, 20, 40, 60)
 NOISE_FACTORS = (0.0, 0.5, 1.0, 2.0, 3.0)
-ABLATIONS: dict[str, dict[str, Any]] = {  # label: tracker's parameters
-    "one step": {"horizon_steps": 1},
-    "one iteration per command": {"iterations": 1},
-    "no rate cost": {"rate_weight": 0.0},
-    "model friction as in the system file": {"friction": None},
+TASK_WEIGHTS = ("object_rotation_weight", "object_position_weight", "command_weight")  # without them there is no task
+ABLATIONS: dict[str, dict[str, Any]] = {  # label: parameters; None is the friction of the system file
+    "one step": {"mpc_tracker.horizon_steps": 1},
+    "one iteration per command": {"mpc_tracker.iterations": 1},
+    "model friction of the system file": {"mpc_tracker.friction": None},
+    "no adaptation to the camera's noise": {"state_estimator.estimator.noise_adaptation": 0.0},
 }
 GENEROUS_SAMPLES, GENEROUS_ELITES = 40, 5  # of the sampling controller, beyond the budget of time
 
@@ -77,21 +78,27 @@ def weights_of(config: TrackerConfig) -> dict[str, float]:
 
 
 def _ablations(config: LoopConfig, mean_friction: float) -> list[Variant]:
-    found = []
-    for node, prefix, part in (
-        ("mpc_tracker", "", config.tracker),
-        ("state_estimator", "estimator.", config.estimator),
-    ):
+    parts = {"mpc_tracker": config.tracker, "state_estimator.estimator": config.estimator}
+    changes: dict[str, dict[str, Any]] = {}
+    for node, part in parts.items():
         for name in type(part).model_fields:
             if getattr(part, name) is True:
-                setting = f"{node}.{prefix}{name}=false"
-                found.append(Variant("ablation", f"no {name.replace('_', ' ')}", (setting,)))
-    for label, changes in ABLATIONS.items():
-        values = {name: mean_friction if value is None else value for name, value in changes.items()}
-        if any(getattr(config.tracker, name) != value for name, value in values.items()):
-            settings = tuple(f"mpc_tracker.{name}={value}" for name, value in values.items())
+                changes[f"no {name.replace('_', ' ')}"] = {f"{node}.{name}": False}
+    for name in weights_of(config.tracker):
+        if name.endswith("_weight") and name not in TASK_WEIGHTS:
+            changes[f"no {name.replace('_', ' ')}"] = {f"mpc_tracker.{name}": 0.0}
+    found = []
+    for label, values in {**changes, **ABLATIONS}.items():
+        values = {key: mean_friction if value is None else value for key, value in values.items()}
+        if any(_read(parts, key) != value for key, value in values.items()):
+            settings = tuple(f"{key}={str(value).lower()}" for key, value in values.items())
             found.append(Variant("ablation", label, settings))
     return found
+
+
+def _read(parts: dict[str, Any], key: str) -> Any:
+    node, _, name = key.rpartition(".")
+    return getattr(parts[node], name)
 
 
 def _sensitivities(config: LoopConfig) -> list[Variant]:

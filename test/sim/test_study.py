@@ -10,7 +10,7 @@ from contact_mpc.sim.evaluation import TrialOutcome
 from contact_mpc.sim.loop_config import load_loop_config
 from contact_mpc.sim.outcome_store import OutcomeStore, make_key
 from contact_mpc.sim.statistics import paired_p_value
-from contact_mpc.sim.variants import BASE, STUDIES, build_variants, weights_of
+from contact_mpc.sim.variants import BASE, STUDIES, TASK_WEIGHTS, build_variants, weights_of
 
 TASK = "allegro_ball"
 
@@ -37,12 +37,13 @@ def test_first_row_of_paired_studies_is_the_loop_itself(config):
         assert (first.settings, first.controller, first.noise_scale) == ((), "tracker", 1.0)
 
 
-def test_every_switch_that_is_on_has_an_ablation(config):
+def test_every_switch_and_weight_that_is_on_has_an_ablation_but_those_of_the_task(config):
     labels = {item.label for item in build_variants("ablation", config, 0.8)}
     for part in (config.tracker, config.estimator):
         for name, value in part:
-            assert (f"no {name.replace('_', ' ')}" in labels) == (value is True)
-    assert {"one step", "no contact matching"} <= labels
+            is_weight = name.endswith("_weight") and name not in TASK_WEIGHTS and value > 0.0
+            assert (f"no {name.replace('_', ' ')}" in labels) == (value is True or is_weight), name
+    assert {"one step", "no contact matching", "no rate weight"} <= labels
 
 
 def test_sensitivity_covers_rates_weights_delays_and_noise(config):
