@@ -17,18 +17,31 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
+from contact_mpc.cli.plan_tree import plan_by_tree
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.plan import save_plan
+from contact_mpc.model.resources import resource_names
 from contact_mpc.model.task import TaskConfig, load_task
 from contact_mpc.planning.grasp_search import FRICTION_STEPS, GraspCandidate, GraspSearch, search_grasp
 from contact_mpc.planning.trajectory_optimisation import TrajoptResult, object_path, plan_task
 
 GRASP_INSTANTS = 8
 GRASP_TURN_FACTOR = 1.1
+METHODS = ("trajopt", "rrt")
 
 
 def plan(
-    task: Annotated[str, typer.Argument(help="Name of a task in config/tasks or path of a task YAML.")],
+    task: Annotated[
+        str, typer.Argument(help="Name in config/tasks, or for rrt in config/planning, or path of such a YAML.")
+    ],
+    method: Annotated[
+        str | None, typer.Option(help="trajopt or rrt; by default trajopt where there is such a task.")
+    ] = None,
+    goal: Annotated[
+        list[str] | None, typer.Option(help="Goal COORDINATE=NUMBER of an object for rrt, e.g. disc_turn_rad=1.57.")
+    ] = None,
+    nodes: Annotated[int | None, typer.Option(min=1, help="Nodes of each tree at most, for rrt.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Folder for the HTML report of rrt.")] = None,
     axis: Annotated[str, typer.Option(help="Turn about +x, -x, +y, -y, +z or -z instead of the task's axis.")] = "",
     out: Annotated[Path | None, typer.Option(help="Plan file to write; TASK.plan.npz by default.")] = None,
     settings: Annotated[
@@ -38,7 +51,7 @@ def plan(
         bool, typer.Option("--grasp", help="Search a start posture instead and print it as YAML.")
     ] = False,
     samples: Annotated[int, typer.Option(min=1, max=100000, help="Postures to try with --grasp.")] = 300,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the search with --grasp.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the tree, or of the search with --grasp.")] = 0,
     displacement: Annotated[
         float | None, typer.Option(help="Pushes: how far the object goes, m (a door: rad); the task's by default.")
     ] = None,
@@ -47,7 +60,13 @@ def plan(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the table.")] = False,
 ) -> None:
-    """Optimise the reference trajectory of a task and write a plan file, or search for its start posture."""
+    """Plan a task by trajectory optimisation or a problem by a tree, or search the start posture of a task."""
+    if _choose_method(task, method) == "rrt":
+        if settings or grasp or axis:
+            raise ConfigError("--set, --grasp and --axis belong to --method trajopt; parameters of rrt are in its YAML")
+        plan_by_tree(task, goal or [], seed, nodes, out, report, as_json)
+    if goal or nodes or report:
+        raise ConfigError("--goal, --nodes and --report belong to --method rrt; the goal of a task is in its YAML")
     config = load_task(task).about(axis)
     if grasp:
         _search(config, samples, seed, as_json)
@@ -59,14 +78,21 @@ def plan(
     if displacement is not None or direction_deg is not None:
         raise ConfigError(f"task '{config.name}' is no push: --displacement and --direction-deg have no meaning for it")
     started = time.perf_counter()
-    with _progress("optimising") as report:
-        result = plan_task(config, _read_settings(settings or []), report)
+    with _progress("optimising") as show:
+        result = plan_task(config, _read_settings(settings or []), show)
     path = out or Path(f"{config.name}.plan.npz")
     save_plan(path, result.plan)
     goal_met = result.angle_error_deg <= config.tolerance_deg and result.position_error_mm <= config.tolerance_mm
     figures = _figures(config, result, time.perf_counter() - started)
     emit({"task": config.name, "plan": path, **figures, "goal_met": goal_met}, as_json, _table(config, path, figures))
     raise typer.Exit(0 if goal_met else EXIT_GOAL_MISSED)
+
+
+def _choose_method(name: str, method: str | None) -> str:
+    if method not in (None, *METHODS):
+        raise ConfigError(f"--method {method}; allowed: {', '.join(METHODS)}")
+    is_problem = name in resource_names("planning") and name not in resource_names("tasks")
+    return method or ("rrt" if is_problem else "trajopt")
 
 
 def _read_settings(settings: list[str]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from contact_mpc import __version__
 from contact_mpc.errors import InputError, PlanError
 from contact_mpc.model.system import System
 
@@ -123,7 +124,7 @@ def load_plan(path: Path | str, system: System | None = None) -> Plan:
     path : path
         A file written by `save_plan`.
     system : System, optional
-        Where given, a plan of another system, or of another version of its model files, is refused.
+        Where given, a plan of another system, of another version of its model files or of the package, is refused.
 
     Raises
     ------
@@ -154,6 +155,8 @@ def load_plan(path: Path | str, system: System | None = None) -> Plan:
 def _check_system(path: Path, header: dict[str, Any], system: System, arrays: dict[str, FloatArray]) -> None:
     if header.get("system") != system.name:
         raise PlanError(f"{path}: a plan of system '{header.get('system')}', not of '{system.name}'")
+    if header.get("version", __version__) != __version__:
+        raise PlanError(f"{path}: made by version {header['version']} of this package, not {__version__}; plan again")
     if header.get("system_digest") != system.digest:
         raise PlanError(
             f"{path}: made for another version of system '{system.name}' (its YAML or URDF changed since); plan again"

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.resources import resource
@@ -47,6 +47,20 @@ class GoalConfig(_Frozen):
     )
 
 
+class ReferenceConfig(_Frozen):
+    """Where a task's plan comes from, if not from trajectory optimisation: a stored plan, or a tree from a seed."""
+
+    plan_file: str | None = Field(default=None, description="plan file, beside the task file or by its path")
+    problem: str | None = Field(default=None, description="name in config/planning, of the same system")
+    seed: int = Field(default=0, ge=0, description="of the tree")
+
+    @model_validator(mode="after")
+    def _check_source(self) -> "ReferenceConfig":
+        if (self.plan_file is None) == (self.problem is None):
+            raise ValueError("give either plan_file or problem")
+        return self
+
+
 class TaskFile(_Frozen):
     """The keys of a task file."""
 
@@ -63,6 +77,7 @@ class TaskFile(_Frozen):
         default=0.05, gt=0.0, le=10.0, description="the object counts as dropped further than this from the reference"
     )
     planner: dict[str, Any] = Field(default_factory=dict, description="parameters of the trajectory optimisation")
+    reference: ReferenceConfig | None = Field(default=None, description="source of the plan; optimised where left out")
 
 
 @dataclass(frozen=True)
@@ -98,6 +113,7 @@ class TaskConfig:
     axis: str = ""
     displacement: float | None = None
     drop_distance_m: float = 0.05
+    reference: ReferenceConfig | None = None
 
     def about(self, axis: str) -> "TaskConfig":
         """Return the task with its rotation about another axis of the world, of `AXES_W`; "" is the task's own.
@@ -164,7 +180,7 @@ def load_task(name: str | Path) -> TaskConfig:
     return TaskConfig(
         file.name, path, file.description, system, q, start_u, goal, file.duration_s, file.hold_s,
         file.tolerance_deg, file.tolerance_mm, file.planner, file.goal.rotation_axes,
-        drop_distance_m=file.drop_distance_m,
+        drop_distance_m=file.drop_distance_m, reference=file.reference,
     )
 
 

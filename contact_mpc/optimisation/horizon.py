@@ -187,6 +187,13 @@ def improve(model: Model, hz: Horizon, weights: Weights, bounds: Bounds, kappa: 
     """Do one iteration: roll out, linearise, solve for du, add it to u. False where a step of the model fails."""
     if not roll_out(model, hz, kappa, tolerance, True):
         return False
+    solve_program(model, hz, weights, bounds)
+    return True
+
+
+@njit(**COMPILED)
+def solve_program(model: Model, hz: Horizon, weights: Weights, bounds: Bounds) -> None:
+    """Solve for du at the roll-out and linearisation that hz holds, whoever computed them, and add it to u."""
     _sensitivities(model, hz)
     _assemble_program(model, hz, weights)
     T, n_a = hz.u.shape
@@ -205,4 +212,3 @@ def improve(model: Model, hz: Horizon, weights: Weights, bounds: Bounds, kappa: 
     for k in range(T):
         for a in range(n_a):
             hz.u[k, a] += du[k * n_a + a]
-    return True

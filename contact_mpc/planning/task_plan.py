@@ -18,6 +18,10 @@ def make_plan(task: TaskConfig) -> Plan:
     PlanError
         There is no plan; the message says why.
     """
+    if task.reference is not None:
+        from contact_mpc.planning.task_reference import make_reference
+
+        return make_reference(task)
     if task.planner.get("method") != CONTACT_IMPLICIT:
         return plan_task(task).plan
     from contact_mpc.planning.contact_implicit.task import plan_push

@@ -42,9 +42,24 @@ def build_scene(record: RunRecord, system: System, evaluation: ObjectEvaluation)
         No joint states, fewer than two of them, or joints of the system missing in them.
     """
     t_ns = _frame_stamps(record, evaluation)
+    goal = evaluation.goal
+    places = np.vstack([evaluation.judged.position_m[:1], evaluation.start.position_m, goal.position_m])
+    q = _configurations(record, system, evaluation, t_ns)
+    times_s = np.asarray((t_ns - evaluation.start_ns) * 1e-9, dtype=np.float64)
+    return scene_of_configurations(system, times_s, q, (goal.quaternion_wxyz[0], goal.position_m[0]), places)
+
+
+def scene_of_configurations(
+    system: System, times_s: FloatArray, q: FloatArray, goal: tuple[FloatArray, FloatArray], places: FloatArray
+) -> dict[str, Any]:
+    """Return the scene, as `build_scene`, of configurations q (n, n_q) at times_s (n,).
+
+    goal is the quaternion wxyz and position (m) of the first object's goal; places (m, 3) are where it must be seen.
+    """
     links = sorted({(item.body, item.owner, item.link) for item in system.geometries})
-    R, p = _body_poses(record, system, evaluation, t_ns)
-    frames = np.array([[_frame(R[k], p[k], body) for body, _, _ in links] for k in range(len(t_ns))], dtype=np.float32)
+    poses = [forward_kinematics(system.tree, row) for row in q]
+    R, p = np.array([pose[0] for pose in poses]), np.array([pose[1] for pose in poses])
+    frames = np.array([[_frame(R[k], p[k], body) for body, _, _ in links] for k in range(len(q))], dtype=np.float32)
     bodies = [
         {
             "name": f"{owner}/{link}",
@@ -55,12 +70,11 @@ def build_scene(record: RunRecord, system: System, evaluation: ObjectEvaluation)
         for body, owner, link in links
     ]
     points, radius = _robot_points(system, R, p), _object_radius(system)
-    places = np.vstack([evaluation.judged.position_m[:1], evaluation.start.position_m, evaluation.goal.position_m])
     return {
-        "times": np.round((t_ns - evaluation.start_ns) * 1e-9, 4).tolist(),
+        "times": np.round(times_s, 4).tolist(),
         "frames": base64.b64encode(frames.tobytes()).decode(),
         "bodies": bodies,
-        "markers": _markers(system, links, evaluation, radius),
+        "markers": _markers(system, links, goal, radius),
         "camera": _camera(points, places, radius),
         "floor_z": float(min(points[:, :, 2].min(), places[:, 2].min() - radius)) - 0.35 * radius,
         "grid": _round_length(radius),
@@ -79,23 +93,18 @@ def _frame_stamps(record: RunRecord, evaluation: ObjectEvaluation) -> IntArray:
     return first + np.round(np.linspace(0, last - first, count)).astype(np.int64)
 
 
-def _body_poses(
-    record: RunRecord, system: System, evaluation: ObjectEvaluation, t_ns: IntArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return R_WB (n, n_b, 3, 3) and p_WB (n, n_b, 3) of all bodies of the tree."""
+def _configurations(record: RunRecord, system: System, evaluation: ObjectEvaluation, t_ns: IntArray) -> FloatArray:
+    """Return q (n, n_q) of measured joints and judged objects."""
     states = record.joint_states
     assert states is not None
     q_a = interpolate(t_ns, states.t_ns, states.select("position", system.joint_names))
-    track, q = evaluation.judged.at(t_ns), np.array(system.q_default)
-    rotations, positions = [], []
+    track, q, rows = evaluation.judged.at(t_ns), np.array(system.q_default), []
     for k in range(len(t_ns)):
         q[system.n_q_u :] = q_a[k]
         R_WO = quaternion_to_matrix(track.quaternion_wxyz[k])
         q[: system.n_q_u] = system.q_from_object_pose(R_WO, track.position_m[k], q)
-        R, p = forward_kinematics(system.tree, q)
-        rotations.append(R)
-        positions.append(p)
-    return np.array(rotations), np.array(positions)
+        rows.append(q.copy())
+    return np.array(rows)
 
 
 def _frame(R: FloatArray, p: FloatArray, body: int) -> FloatArray:
@@ -113,7 +122,7 @@ def _shapes(system: System, owner: str, link: str) -> list[dict[str, Any]]:
             "q": matrix_to_quaternion(np.ascontiguousarray(item.X_BG.R)).tolist(),
         }
         for item in system.geometries
-        if (item.owner, item.link) == (owner, link)
+        if (item.owner, item.link) == (owner, link) and item.shape.kind != "half_space"
     ]
 
 
@@ -124,12 +133,11 @@ def _object_radius(system: System) -> float:
 
 
 def _markers(
-    system: System, links: list[tuple[int, str, str]], evaluation: ObjectEvaluation, radius: float
+    system: System, links: list[tuple[int, str, str]], goal: tuple[FloatArray, FloatArray], radius: float
 ) -> list[dict[str, Any]]:
     """Return sticks along the object's axes, and translucent knobs where their tips have to arrive."""
     body = max(i for i, (_, owner, _) in enumerate(links) if owner == system.object_names[0])
-    goal = evaluation.goal
-    pose = {"p": goal.position_m[0].tolist(), "q": goal.quaternion_wxyz[0].tolist()}
+    pose = {"p": goal[1].tolist(), "q": goal[0].tolist()}
     markers: list[dict[str, Any]] = []
     for axis, colour in enumerate(AXIS_COLOURS):
         stick = _rod(axis, 0.016 * radius, AXIS_LENGTH * radius)
@@ -156,7 +164,7 @@ def _robot_points(system: System, R: FloatArray, p: FloatArray) -> FloatArray:
     columns = [
         R[:, item.body] @ item.X_BG.p + p[:, item.body] if item.body >= 0 else np.tile(item.X_BG.p, (len(R), 1))
         for item in system.geometries
-        if item.owner not in system.object_names
+        if item.owner not in system.object_names and item.shape.kind != "half_space"
     ]
     return np.stack(columns, axis=1)
 

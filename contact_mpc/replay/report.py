@@ -18,7 +18,7 @@ from contact_mpc.replay.figures import Figure
 from contact_mpc.replay.metrics import RunMetrics
 from contact_mpc.replay.plots import build_figures
 from contact_mpc.replay.record import RunRecord
-from contact_mpc.replay.result_table import result_rows
+from contact_mpc.replay.result_table import ResultRow, result_rows
 
 REPORT_NAME = "report.html"
 SCENE_CAPTION = (
@@ -47,7 +47,11 @@ def write_report(record: RunRecord, metrics: RunMetrics, system: System, task: T
     BagError
         The bag lacks the object's pose or the joint states.
     """
-    page = render_report(record, metrics, system, task)
+    return write_page(render_report(record, metrics, system, task), out_dir)
+
+
+def write_page(page: str, out_dir: str | Path) -> Path:
+    """Write a page as `report.html` into a folder and return its path; raises InputError where that is impossible."""
     path = Path(out_dir).expanduser() / REPORT_NAME
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -71,16 +75,23 @@ def render_report(record: RunRecord, metrics: RunMetrics, system: System, task: 
         "verdict_class": "met" if metrics.goal_met else "missed",
         "notes": _notes(metrics),
         "results": _results(metrics, task),
-        "plots": "\n".join(plot_card(figure) for figure in figures),
         "provenance": _provenance(record, system),
         "scene_caption": html.escape(SCENE_CAPTION + SOURCES[evaluation.source]),
+    }
+    return fill_page(fields, scene, figures)
+
+
+def fill_page(fields: dict[str, str], scene: dict[str, Any], figures: list[Figure]) -> str:
+    """Return the page with its texts (title to provenance, as HTML), the animation, the plots and all scripts."""
+    assets = {
+        "plots": "\n".join(plot_card(figure) for figure in figures),
         "style": asset("report.css"),
         "scene_script": asset("scene.js"),
         "page_script": asset("page.js"),
         "plotly": plotly_source(),
         "data": inline_json({"scene": scene, "figures": {figure.key: figure.to_json() for figure in figures}}),
     }
-    return Template(asset("report.html")).substitute(fields)
+    return Template(asset("report.html")).substitute(fields | assets)
 
 
 def plotly_source() -> str:
@@ -118,9 +129,14 @@ def _notes(metrics: RunMetrics) -> str:
 
 
 def _results(metrics: RunMetrics, task: TaskConfig) -> str:
+    return result_html(result_rows(metrics, task))
+
+
+def result_html(result: list[ResultRow]) -> str:
+    """Return the table of a result."""
     head = '<tr><th></th><th class="number">value</th><th class="number">limit</th><th></th></tr>'
     rows = []
-    for row in result_rows(metrics, task):
+    for row in result:
         mark = {True: '<td class="pass">pass</td>', False: '<td class="fail">fail</td>', None: "<td></td>"}[row.passed]
         cells = f'<td class="number">{html.escape(row.value)}</td><td class="number">{html.escape(row.limit)}</td>'
         rows.append(f"<tr><td>{html.escape(row.name)}</td>{cells}{mark}</tr>")

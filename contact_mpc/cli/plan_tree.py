@@ -1,0 +1,123 @@
+"""``contact-mpc plan SYSTEM --method rrt``: grow a tree through contact and write plan, tree and report."""
+
+import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
+from contact_mpc.errors import ConfigError
+from contact_mpc.model.plan import save_plan
+from contact_mpc.planning.global_plan import GlobalPlan, plan_globally
+from contact_mpc.planning.problem import Problem, load_problem, with_goal
+from contact_mpc.planning.rrt import TreePlanner
+from contact_mpc.planning.tree_file import save_tree
+
+REASONS = {
+    "nodes": "the goal is not reached within the budget of nodes: raise --nodes, or move the goal",
+    "stuck": "hardly an extension is possible any more: the goal may be unreachable, or the ranges too narrow",
+    "missed": "the tree reaches the goal, but no motion along it does: try another --seed",
+    "interrupted": "interrupted",
+    "reached": "",
+}
+
+
+def plan_by_tree(
+    name: str, goals: list[str], seed: int, nodes: int | None, out: Path | None, report: Path | None, as_json: bool
+) -> NoReturn:
+    """Plan, write what there is, print the result and exit with its code."""
+    problem = with_goal(load_problem(name), _read_goals(goals))
+    planner, started = TreePlanner(problem), time.perf_counter()
+    with _progress(problem.file.name, problem.file.rrt.nodes if nodes is None else nodes) as show:
+        found = plan_globally(planner, seed, nodes, progress=show)
+    elapsed_s = time.perf_counter() - started
+    path = out or Path(f"{problem.file.name}.plan.npz")
+    save_plan(path, found.plan)
+    trees = [path.with_name(f"{path.name.removesuffix('.npz')}.tree{k}.npz") for k in range(len(found.trees))]
+    for tree_path, grown in zip(trees, found.trees, strict=True):
+        save_tree(tree_path, grown)
+    page = _write_report(problem, found, report) if report else None
+    result = {
+        "system": problem.system.name, "problem": problem.file.name, "method": "rrt", "seed": seed, "plan": path,
+        "trees": trees, "report": page, **figures(found), "elapsed_s": elapsed_s, "goal_met": found.is_valid,
+    }
+    emit(result, as_json, _table(problem, result))
+    if found.is_valid:
+        raise typer.Exit(0)
+    typer.echo(f"goal missed: {REASONS[found.status] or 'replayed, ' + found.replay.failure}", err=True)
+    raise typer.Exit(EXIT_INTERRUPTED if found.status == "interrupted" else EXIT_GOAL_MISSED)
+
+
+def figures(found: GlobalPlan) -> dict[str, Any]:
+    """Return the figures of a plan for the JSON result."""
+    free = found.is_free.astype(int)
+    return {
+        "status": found.status,
+        "nodes": [len(grown.tree.q) for grown in found.trees],
+        "tree_s": [grown.elapsed_s for grown in found.trees],
+        "dynamics_calls": [grown.dynamics_calls for grown in found.trees],
+        "angle_error_deg": found.angle_error_deg,
+        "position_error_mm": found.position_error_mm,
+        "unsmoothed_angle_error_deg": found.replay.angle_error_deg,
+        "unsmoothed_position_error_mm": found.replay.position_error_mm,
+        "unsmoothed_failure": found.replay.failure,
+        "regrasps": int(np.sum(np.diff(free) == 1)),
+        "steps": len(found.plan.u) - 1,
+        "duration_s": float(found.plan.times_s[-1]),
+    }
+
+
+def _read_goals(goals: list[str]) -> dict[str, float]:
+    values = {}
+    for item in goals:
+        key, equals, text = item.partition("=")
+        try:
+            values[key] = float(text)
+        except ValueError as error:
+            raise ConfigError(f"--goal {item}: expected COORDINATE=NUMBER, e.g. disc_turn_rad=1.57") from error
+        if not equals:
+            raise ConfigError(f"--goal {item}: expected COORDINATE=NUMBER, e.g. disc_turn_rad=1.57")
+    return values
+
+
+def _write_report(problem: Problem, found: GlobalPlan, folder: Path) -> Path:
+    from contact_mpc.replay.plan_report import write_plan_report
+
+    return write_plan_report(problem, found, folder)
+
+
+def _table(problem: Problem, result: dict[str, Any]) -> Table:
+    file = problem.file
+    table = Table("", "value", "limit", title=f"plan of {file.name}", title_justify="left", title_style="bold")
+    table.add_row("status", result["status"], "reached")
+    table.add_row("nodes of each tree", ", ".join(map(str, result["nodes"])), str(file.rrt.nodes))
+    table.add_row("growth", f"{sum(result['tree_s']):.2f} s, {sum(result['dynamics_calls'])} dynamics calls", "")
+    for name, key in (("planned", ""), ("replayed, unsmoothed", "unsmoothed_")):
+        angle, distance = result[f"{key}angle_error_deg"], result[f"{key}position_error_mm"]
+        table.add_row(f"angle error, {name}", f"{angle:.2f} deg", f"{file.tolerance_deg:g} deg")
+        table.add_row(f"position error, {name}", f"{distance:.2f} mm", f"{file.tolerance_mm:g} mm")
+    table.add_row("regrasps", str(result["regrasps"]), "")
+    table.add_row("duration", f"{result['duration_s']:.1f} s in {result['steps']} steps", "")
+    table.add_row("elapsed", f"{result['elapsed_s']:.2f} s", "")
+    table.add_row("plan file", str(result["plan"]), "")
+    return table
+
+
+@contextmanager
+def _progress(what: str, total: int) -> Iterator[Callable[[int, float], None]]:
+    columns = (
+        TextColumn(what), BarColumn(), TextColumn("{task.completed} nodes, best {task.fields[figure]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task(what, total=total, figure="")
+        yield lambda count, best: progress.update(bar, completed=count, figure=f"{np.rad2deg(best):.2f} deg")

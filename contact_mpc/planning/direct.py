@@ -1,0 +1,124 @@
+"""Trajectory optimisation of a planning problem from a trivial start: hold still, and let the gradients find contact.
+
+The short turns of seeds/003: from a contact sample, or the problem's own start, with constant commands, along the
+straight way to the goal of the file's section `trajopt`.
+"""
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_mpc.dynamics.contact_dynamics import ContactDynamics
+from contact_mpc.errors import ConfigError
+from contact_mpc.model.system_config import validate
+from contact_mpc.optimisation.horizon import build_weights
+from contact_mpc.planning.command_optimisation import (
+    RollOut,
+    TrackingProblem,
+    TrajoptConfig,
+    optimise_commands,
+)
+from contact_mpc.planning.problem import Problem, with_goal
+from contact_mpc.planning.rrt import TreePlanner
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class DirectResult:
+    """A trajectory from a trivial start.
+
+    Attributes
+    ----------
+    q : (T + 1, n_q) array, u : (T, n_a) array
+        In the model it was optimised with.
+    costs : (n,) array
+        Of the iterations, at their own kappa.
+    elapsed_s : float
+        Wall clock of the iterations.
+    angle_error_deg, position_error_mm : float
+        At the end, in that model.
+    unsmoothed_angle_deg, unsmoothed_position_mm : float
+        How far apart the same commands end in the unsmoothed model; NaN where that has no next state.
+    unsmoothed_cost : float
+        Cost of the unsmoothed roll-out with the same weights.
+    """
+
+    q: FloatArray
+    u: FloatArray
+    costs: FloatArray
+    elapsed_s: float
+    angle_error_deg: float
+    position_error_mm: float
+    unsmoothed_angle_deg: float
+    unsmoothed_position_mm: float
+    unsmoothed_cost: float
+
+
+class DirectProblem:
+    """A planning problem whose section `trajopt` is laid out once, for several runs."""
+
+    def __init__(self, problem: Problem, seed: int = 0) -> None:
+        section = problem.file.trajopt
+        if section is None:
+            raise ConfigError(f"{problem.path}: no section trajopt; add one with its goal and steps")
+        self.problem = with_goal(problem, section.goal)
+        planner = TreePlanner(self.problem)
+        root = planner.grow(seed, nodes=1).tree
+        self.config = validate(
+            TrajoptConfig,
+            {
+                "h_s": planner.model.h, "limit_margin_rad": problem.file.rrt.limit_margin_rad, "iterations": 20,
+                "initialisation": "constant", **section.settings,
+            },
+            f"{problem.path}: trajopt.settings",
+        )
+        self.model, self.system = planner.model, problem.system
+        T = section.steps
+        way = np.tile(self.problem.configuration(self.problem.goal_u), (T + 1, 1))
+        self.tracking = TrackingProblem(root.q[0], root.u[0], way, np.tile(root.u[0], (T, 1)))
+        self.unsmoothed = ContactDynamics(
+            self.system, "socp", h_s=planner.model.h, friction=problem.file.friction
+        )
+
+    def solve(self, roll: RollOut | None = None, iterations: int | None = None) -> DirectResult:
+        """Optimise with the smoothed gradients, or those of a roll-out of `gradients`."""
+        config = self.config if iterations is None else self.config.model_copy(update={"iterations": iterations})
+        started = time.perf_counter()
+        found = optimise_commands(self.system, self.model, self.tracking, config, None, roll)
+        elapsed = time.perf_counter() - started
+        hz = found.horizon
+        q_exact = self._replay(hz.u)
+        apart = (np.nan, np.nan)
+        if np.all(np.isfinite(q_exact)):
+            apart = replace(self.problem, goal_u=hz.q[-1][: self.system.n_q_u]).errors(q_exact[-1])
+        return DirectResult(
+            hz.q.copy(), hz.u.copy(), found.costs, elapsed, *self.problem.errors(hz.q[-1]), *apart,
+            self._cost(q_exact, hz.u),
+        )
+
+    def _replay(self, u: FloatArray) -> FloatArray:
+        q = [self.tracking.q_start]
+        for row in u:
+            result = self.unsmoothed.step(q[-1], row)
+            if not result.is_converged:
+                return np.full((len(u) + 1, self.system.n_q), np.nan)
+            q.append(result.q_next)
+        return np.array(q)
+
+    def _cost(self, q: FloatArray, u: FloatArray) -> float:
+        """Return the cost of a roll-out in the weights of the optimisation."""
+        config, system = self.config, self.system
+        if not np.all(np.isfinite(q)):
+            return float("nan")
+        weights = build_weights(
+            system, config.object_rotation_weight, config.object_position_weight, config.terminal_scale,
+            config.command_weight, config.rate_weight,
+        )  # fmt: skip
+        pairs = zip(self.tracking.q_ref[1:], q[1:], strict=True)
+        e = np.array([system.difference(reference, row)[: system.n_v_u] for reference, row in pairs])
+        rates = np.diff(u, axis=0, prepend=self.tracking.u_before[None])
+        tracked = np.sum(weights.Q * e[:-1] ** 2) + np.sum(weights.Q_T * e[-1] ** 2)
+        return float(tracked + np.sum(weights.R * (u - self.tracking.u_ref) ** 2) + np.sum(weights.V * rates**2))

@@ -1,0 +1,246 @@
+"""RRT through contact: a tree of configurations that the unsmoothed contact model can move between (seeds/003).
+
+The loop runs compiled in `rrt_growth`, in portions between which progress is reported and Ctrl-C is heard. All random
+numbers come from one generator of the given seed: a tree is reproduced from (problem, seed, nodes), whatever the size
+of the portions.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_mpc.dynamics.contact_dynamics import build_model
+from contact_mpc.dynamics.log_barrier import Newton, make_newton, measure_gaps
+from contact_mpc.dynamics.quadratic import Model
+from contact_mpc.errors import InputError, PlanError
+from contact_mpc.model.kinematic_tree import FREE
+from contact_mpc.planning.contact_sampling import Sampler, build_sampler
+from contact_mpc.planning.metric import Metrics, make_metrics
+from contact_mpc.planning.problem import Problem, object_from_coordinates
+from contact_mpc.planning.regrasping import WAYPOINTS
+from contact_mpc.planning.rrt_growth import (
+    ROOT,
+    SCRATCH,
+    SMOOTHED,
+    UNSMOOTHED,
+    Growth,
+    Tree,
+    add_node,
+    grow,
+    sample_contact,
+    write_node,
+)
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+PORTION = 50  # iterations between reports
+ITERATIONS_PER_NODE = 20  # more, and the tree counts as stuck
+START_TRIES = 2000
+DEEPEST_START_M = 1e-3
+
+
+@dataclass(frozen=True)
+class GrownTree:
+    """A tree and how it was grown.
+
+    Attributes
+    ----------
+    problem : Problem
+    seed : int
+    tree : Tree
+        Arrays trimmed to the nodes.
+    elapsed_s : float
+        Wall clock of growth, without compilation and start.
+    iterations : int
+        Targets drawn.
+    status : str
+        "reached", "nodes" (the budget is used up), "stuck" (hardly an iteration adds a node), "interrupted".
+    """
+
+    problem: Problem
+    seed: int
+    tree: Tree
+    elapsed_s: float
+    iterations: int
+    status: str
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether a node is within the tolerances of the goal."""
+        return bool(self.tree.best[1] >= 0)
+
+    @property
+    def best_node(self) -> int:
+        """The node that reached the goal, or else the nearest one in the global metric."""
+        return int(self.tree.best[1] if self.is_reached else self.tree.best[0])
+
+    @property
+    def dynamics_calls(self) -> int:
+        """Steps of the model that were solved, smoothed and unsmoothed."""
+        return int(self.tree.counts[SMOOTHED] + self.tree.counts[UNSMOOTHED])
+
+    def path_to(self, node: int) -> IntArray:
+        """Return the nodes from the root to `node`."""
+        path = [node]
+        while self.tree.kind[path[-1]] != ROOT:
+            path.append(int(self.tree.parent[path[-1]]))
+        return np.array(path[::-1])
+
+
+class TreePlanner:
+    """A problem laid out for the compiled loop; `grow` may be called for several seeds."""
+
+    def __init__(self, problem: Problem, h_s: float | None = None) -> None:
+        self.problem, system, config = problem, problem.system, problem.file.rrt
+        self.model: Model = build_model(system, config.h_s if h_s is None else h_s, problem.file.friction)
+        self.newton: Newton = make_newton(self.model)
+        self.sampler: Sampler = build_sampler(system, self.model, problem.file.contacts, str(problem.path))
+        self.growth = _growth(problem)
+        self.goal = problem.configuration(problem.goal_u)
+
+    def grow(
+        self, seed: int, nodes: int | None = None, stop_at_goal: bool = True,
+        progress: Callable[[int, float], None] | None = None, start: tuple[FloatArray, FloatArray] | None = None,
+    ) -> GrownTree:
+        """Grow a tree; progress(nodes, best distance to the goal in rad) is called every `PORTION` iterations.
+
+        start is the (q, u) of the root, that of the problem where None.
+
+        KeyboardInterrupt ends growth and keeps the tree.
+
+        Raises
+        ------
+        InputError
+            The start is in collision.
+        PlanError
+            No contact sample exists at the start.
+        """
+        config = self.problem.file.rrt
+        count = config.nodes if nodes is None else nodes
+        rng = np.random.default_rng(seed)
+        tree = _make_tree(count, self.problem)
+        self._plant_root(tree, rng, start)
+        status, iterations, limit = "nodes", 0, ITERATIONS_PER_NODE * count
+        started = time.perf_counter()
+        try:
+            while tree.size[0] < count and not (stop_at_goal and tree.best[1] >= 0):
+                if iterations >= limit:
+                    status = "stuck"
+                    break
+                targets = self._draw_targets(rng, PORTION)
+                grow(
+                    self.model, self.newton, tree, self.growth, self.sampler, rng, targets, self.goal, count,
+                    stop_at_goal,
+                )
+                iterations += PORTION
+                if progress is not None:
+                    progress(int(tree.size[0]), float(np.sqrt(2.0 * tree.goal_distance[tree.best[0]])))
+        except KeyboardInterrupt:
+            status = "interrupted"
+        if tree.best[1] >= 0:
+            status = "reached"
+        return GrownTree(self.problem, seed, _trim(tree), time.perf_counter() - started, iterations, status)
+
+    def _draw_targets(self, rng: np.random.Generator, count: int) -> FloatArray:
+        """Return targets (count, n_q): the goal, or objects drawn uniformly from their ranges."""
+        problem, targets = self.problem, np.tile(self.goal, (count, 1))
+        is_sample = rng.random(count) >= problem.file.rrt.goal_probability
+        x = problem.lower + rng.random((count, len(problem.lower))) * (problem.upper - problem.lower)
+        for k in np.flatnonzero(is_sample):
+            targets[k, : problem.system.n_q_u] = object_from_coordinates(problem.system, x[k])
+        return targets
+
+    def _plant_root(self, tree: Tree, rng: np.random.Generator, start: tuple[FloatArray, FloatArray] | None) -> None:
+        problem, row = self.problem, len(tree.q) - 1
+        q = problem.configuration(problem.start_u, problem.start_a)
+        if start is None and problem.start_a is None:
+            tree.q[row], tree.u[row] = q, q[problem.system.n_q_u :]
+            self._sample_root(tree, rng, row)
+        else:
+            q, u = start or (q, q[problem.system.n_q_u :].copy())
+            self._check_start(q)
+            if not write_node(self.model, self.newton, tree, self.growth, 0, q, u, self.goal):
+                raise PlanError(f"{problem.path}: the model has no next state from the start; move start_joints_rad")
+        tree.kind[0], tree.parent[0] = ROOT, -1
+        add_node(self.model, tree, self.growth, self.goal)
+
+    def _sample_root(self, tree: Tree, rng: np.random.Generator, row: int) -> None:
+        """Write the first contact sample that holds the object about where it starts."""
+        problem = self.problem
+        for _ in range(START_TRIES):
+            if sample_contact(self.model, self.newton, tree, self.growth, self.sampler, rng, row, 0, self.goal):
+                return
+        raise PlanError(
+            f"{problem.path}: none of {START_TRIES} contact samples holds the object at its start; widen the ranges "
+            "of contacts.close.open_rad, or give start_joints_rad"
+        )
+
+    def _check_start(self, q: FloatArray) -> None:
+        gaps = measure_gaps(self.model, self.newton, q)
+        c = int(np.argmin(gaps))
+        if gaps[c] < -DEEPEST_START_M:
+            system = self.problem.system
+            pair = system.pairs[system.contacts[c].pair]
+            names = [system.geometries[g] for g in (pair.geometry_a, pair.geometry_b)]
+            raise InputError(
+                f"{self.problem.path}: the start is in collision: {names[0].owner}.{names[0].link} and "
+                f"{names[1].owner}.{names[1].link} overlap by {-1e3 * gaps[c]:.1f} mm (allowed "
+                f"{1e3 * DEEPEST_START_M:g} mm); move start_joints_rad or the object's start"
+            )
+
+
+def _make_tree(count: int, problem: Problem) -> Tree:
+    system, n = problem.system, count + SCRATCH
+    return Tree(
+        np.zeros((n, system.n_q)), np.zeros((n, system.n_a)), np.full(n, -1), np.zeros(n, dtype=np.int64),
+        np.zeros((n, WAYPOINTS, system.n_a)), np.full(n, -1),
+        np.zeros((n, system.n_a), dtype=bool), make_metrics(n, system.n_q, system.n_v_u, system.n_a), np.zeros(n),
+        np.zeros(n), np.zeros(n), np.zeros(6, dtype=np.int64), np.zeros(1, dtype=np.int64), np.array([0, -1]),
+    )
+
+
+def _trim(tree: Tree) -> Tree:
+    n = int(tree.size[0])
+    metrics = Metrics(*(array[:n].copy() for array in tree.metrics))
+    return tree._replace(
+        q=tree.q[:n].copy(), u=tree.u[:n].copy(), parent=tree.parent[:n].copy(), kind=tree.kind[:n].copy(),
+        path=tree.path[:n].copy(), posture=tree.posture[:n].copy(), moving=tree.moving[:n].copy(), metrics=metrics,
+        refusals=tree.refusals[:n].copy(), regrasps=tree.regrasps[:n].copy(),
+        goal_distance=tree.goal_distance[:n].copy(),
+    )
+
+
+def _growth(problem: Problem) -> Growth:
+    system, config = problem.system, problem.file.rrt
+    weight = np.where(problem.turns, 1.0, 1.0 / config.length_m**2)
+    lower, upper = _object_bounds(problem)
+    return Growth(
+        config.step_rad, config.gamma, config.smoothed_kappa_per_j, config.check_kappa_per_j, config.least_progress,
+        config.candidates, config.contact_probability, config.metric == "local",
+        system.q_min + config.limit_margin_rad, system.q_max - config.limit_margin_rad,
+        config.effort_share * system.tau_max_nm / system.kp, weight, lower, upper, problem.turns,
+        np.array([np.deg2rad(problem.file.tolerance_deg), 1e-3 * problem.file.tolerance_mm]), config.length_m,
+        config.deepest_m,
+    )
+
+
+def _object_bounds(problem: Problem) -> tuple[FloatArray, FloatArray]:
+    """Return bounds (n_v_u,) of q_u minus the goal: the ranges and half their width more, none on free rotations."""
+    system, goal = problem.system, problem.goal_u
+    lower, upper = np.full(system.n_v_u, -np.inf), np.full(system.n_v_u, np.inf)
+    margin = 0.5 * (problem.upper - problem.lower)
+    low, high = problem.lower - margin, problem.upper + margin
+    j = 0
+    for kind, i, i_v in zip(system.tree.joint, system.tree.i_q, system.tree.i_v, strict=True):
+        if i >= system.n_q_u:
+            break
+        if kind == FREE:
+            rows, x, goal_x = slice(i_v + 3, i_v + 6), slice(j, j + 3), goal[i + 4 : i + 7]
+        else:
+            rows, x, goal_x = slice(i_v, i_v + 1), slice(j, j + 1), goal[i : i + 1]
+        lower[rows], upper[rows] = low[x] - goal_x, high[x] - goal_x
+        j += 6 if kind == FREE else 1
+    return lower, upper

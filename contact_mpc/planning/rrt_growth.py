@@ -1,0 +1,409 @@
+"""Growth of the tree through contact, compiled: extension by a smoothed step that the unsmoothed model must confirm.
+
+One iteration takes a target q (the goal, or a sample) and either
+
+  extends   the node nearest in the local metric: du of the least squares min |B_u du - e|^2 + gamma |du|^2 within the
+            joint limits, no longer than the step; one smoothed step promises progress towards the target; the
+            same command is then solved at a barrier weight that counts as unsmoothed, from the smoothed solution. The
+            child is where the *unsmoothed* step ends, and is kept where that makes at least a share of the promise.
+  regrasps  the node whose object is nearest to the target: of some contact samples (`contact_sampling`) the one with
+            the least local distance to the target is kept. Its fingers retreat, the unsmoothed model shows that the
+            object stays without them; they move freely, close and press, and again it must stay: a balanced grasp.
+
+So every edge is a motion that the unsmoothed model makes, including those between grasps. A node that refuses counts as
+further away by the square of 1 + refusals, so that the tree does not try the same thing for ever.
+Source: seeds/003, "RRT through contact".
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from contact_mpc.dynamics.derivatives import solve_derivatives, tangent_derivatives
+from contact_mpc.dynamics.flags import COMPILED
+from contact_mpc.dynamics.integration import integrate_into
+from contact_mpc.dynamics.log_barrier import CONVERGED, Newton, measure_gaps, solve_step
+from contact_mpc.dynamics.quadratic import Model
+from contact_mpc.optimisation.box_qp import StagedHessian, solve_box_qp
+from contact_mpc.optimisation.horizon import object_error_into
+from contact_mpc.planning.contact_sampling import (
+    WHOLE,
+    Sampler,
+    choose_fingers,
+    close_finger,
+    draw_posture,
+    least_gap,
+    preload,
+)
+from contact_mpc.planning.metric import (
+    Metrics,
+    global_distances_into,
+    local_distances_into,
+    whitened_square,
+    write_metric,
+)
+from contact_mpc.planning.regrasping import READY, TOUCH, find_free_path, moved_contacts, retreat
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+ROOT, EXTENSION, REGRASP = 0, 1, 2
+SMOOTHED, UNSMOOTHED, EXTENDED, KEPT_EXTENSIONS, REGRASPED, KEPT_REGRASPS = 0, 1, 2, 3, 4, 5
+SCRATCH = 2  # rows beyond the nodes, for candidates
+HOLDING_GAP_M = 1e-3  # a finger nearer than this holds on
+STEP_TOLERANCE = 1e-8  # on kappa * decrement^2
+
+
+class Tree(NamedTuple):
+    """Nodes in flat arrays with room for N, and two rows more.
+
+    q : (N, n_q), u : (N, n_a) command that holds the robot there;  parent : (N,), kind : (N,) of the edge from it
+    path : (N, WAYPOINTS, n_a) commands of a regrasp's free motion;  posture : (N,) it closes from, -1 without
+    moving : (N, n_a) joints that move then;  metrics : see `metric`
+    refusals : (N,) of extensions, regrasps : (N,) tried there;  goal_distance : (N,) in the global metric
+    counts : (6,) steps solved smoothed and unsmoothed, extensions tried and kept, regrasps tried and kept
+    size : (1,);  best : (2,) node nearest to the goal, node that reached it or -1
+    """
+
+    q: FloatArray
+    u: FloatArray
+    parent: IntArray
+    kind: IntArray
+    path: FloatArray
+    posture: IntArray
+    moving: BoolArray
+    metrics: Metrics
+    refusals: FloatArray
+    regrasps: FloatArray
+    goal_distance: FloatArray
+    counts: IntArray
+    size: IntArray
+    best: IntArray
+
+
+class Growth(NamedTuple):
+    """Parameters of growth, see `RrtConfig` and `Problem`.
+
+    lower, upper : (n_a,) commands;  load : (n_a,) largest |u - q_a|;  weight : (n_v_u,) of the global metric
+    object_lower, object_upper : (n_v_u,) bounds of q_u minus the goal, infinite for rotations of free objects
+    turns : (n_v_u,) bool;  tolerance : (2,) rad, m;  length : m that count as 1 rad;  deepest : penetration, m
+    is_local : whether the nearest node is that of the local metric
+    """
+
+    step: float
+    gamma: float
+    kappa_smoothed: float
+    kappa_check: float
+    least_progress: float
+    candidates: int
+    contact_probability: float
+    is_local: bool
+    lower: FloatArray
+    upper: FloatArray
+    load: FloatArray
+    weight: FloatArray
+    object_lower: FloatArray
+    object_upper: FloatArray
+    turns: BoolArray
+    tolerance: FloatArray
+    length: float
+    deepest: float
+
+
+@njit(**COMPILED)
+def unsmoothed_step(
+    model: Model, ws: Newton, tree: Tree, growth: Growth, q: FloatArray, u: FloatArray, warm: bool, q_next: FloatArray
+) -> bool:
+    """Write q_next of the model at the barrier weight that counts as unsmoothed; False where it has none."""
+    tree.counts[UNSMOOTHED] += 1
+    offset = np.zeros(model.mu.shape[0])
+    status, _, _ = solve_step(model, ws, q, u, offset, growth.kappa_check, STEP_TOLERANCE, warm)
+    integrate_into(model.tree, q, ws.dq, q_next)
+    return status == CONVERGED
+
+
+@njit(**COMPILED)
+def _smoothed_step(
+    model: Model, ws: Newton, tree: Tree, growth: Growth, q: FloatArray, u: FloatArray, q_next: FloatArray
+) -> bool:
+    tree.counts[SMOOTHED] += 1
+    offset = np.zeros(model.mu.shape[0])
+    status, _, _ = solve_step(model, ws, q, u, offset, growth.kappa_smoothed, STEP_TOLERANCE, False)
+    integrate_into(model.tree, q, ws.dq, q_next)
+    return status == CONVERGED
+
+
+@njit(**COMPILED)
+def write_node(
+    model: Model, ws: Newton, tree: Tree, growth: Growth, node: int, q: FloatArray, u: FloatArray, goal: FloatArray
+) -> bool:
+    """Fill row `node` with a configuration, its command and its metric; False where there is no metric."""
+    n_v, n_a = ws.dq.shape[0], u.shape[0]
+    mu = np.empty(q.shape[0])
+    if not _smoothed_step(model, ws, tree, growth, q, u, mu):
+        return False
+    X, A, B = np.empty((n_v, n_v + n_a)), np.empty((n_v, n_v)), np.empty((n_v, n_a))
+    solve_derivatives(model, ws, growth.kappa_smoothed, X)
+    tangent_derivatives(model, ws, X, A, B)
+    tree.q[node], tree.u[node] = q, u
+    tree.refusals[node], tree.regrasps[node] = 0.0, 0.0
+    global_distances_into(model.tree, growth.weight, tree.q[node : node + 1], 1, goal, tree.goal_distance[node:])
+    return write_metric(tree.metrics, node, mu, B, growth.gamma)
+
+
+@njit(**COMPILED)
+def _copy_row(tree: Tree, source: int, target: int) -> None:
+    tree.q[target], tree.u[target], tree.path[target] = tree.q[source], tree.u[source], tree.path[source]
+    tree.posture[target], tree.moving[target] = tree.posture[source], tree.moving[source]
+    tree.refusals[target], tree.regrasps[target] = 0.0, 0.0
+    tree.goal_distance[target] = tree.goal_distance[source]
+    metrics = tree.metrics
+    metrics.mu[target], metrics.B[target] = metrics.mu[source], metrics.B[source]
+    metrics.whiten[target] = metrics.whiten[source]
+
+
+@njit(**COMPILED)
+def _is_inside(model: Model, growth: Growth, goal: FloatArray, q: FloatArray) -> bool:
+    """Whether the object in q is within its bounds."""
+    e = np.empty(growth.weight.shape[0])
+    object_error_into(model.tree, e.shape[0], goal, q, e)
+    return bool(np.all(e >= growth.object_lower) and np.all(e <= growth.object_upper))
+
+
+@njit(**COMPILED)
+def _is_bearable(model: Model, ws: Newton, growth: Growth, q: FloatArray, u: FloatArray) -> bool:
+    """Whether springs stay within the load after a step, and gaps above what linearisation may leave."""
+    first = q.shape[0] - u.shape[0]
+    for a in range(u.shape[0]):
+        if abs(u[a] - q[first + a]) > growth.load[a]:
+            return False
+    return np.min(measure_gaps(model, ws, q)) >= -growth.deepest
+
+
+@njit(**COMPILED)
+def extension_command(model: Model, tree: Tree, growth: Growth, node: int, target: FloatArray, u: FloatArray) -> None:
+    """Write the command (n_a,) that moves the object of a node towards the target by the linearised step."""
+    B, n_a = tree.metrics.B[node], u.shape[0]
+    n = B.shape[0]
+    e, wanted = np.empty(n), np.empty(n)
+    object_error_into(model.tree, n, tree.metrics.mu[node], target, e)
+    whiten = tree.metrics.whiten[node]
+    inverse = whiten.T @ (whiten @ e)  # du = B' Sigma^-1 e without limits
+    du = B.T @ inverse
+    norm = np.sqrt(np.sum(du * du))
+    wanted[:] = e * min(1.0, growth.step / max(norm, 1e-12))
+    lower, upper = np.empty(n_a), np.empty(n_a)
+    for a in range(n_a):
+        lower[a] = min(max(growth.lower[a] - tree.u[node, a], -growth.step), 0.0)
+        upper[a] = max(min(growth.upper[a] - tree.u[node, a], growth.step), 0.0)
+    H = StagedHessian(np.full(n_a, growth.gamma), np.zeros(n_a), B, n_a)
+    f = -(B.T @ wanted)
+    du[:] = 0.0
+    solve_box_qp(H, f, lower, upper, du)
+    norm = np.sqrt(np.sum(du * du))
+    u[:] = tree.u[node] + du * min(1.0, growth.step / max(norm, 1e-12))
+
+
+@njit(**COMPILED)
+def _root_distance(model: Model, tree: Tree, node: int, target: FloatArray, q: FloatArray) -> float:
+    """Return sqrt((q_u - target)' Sigma^-1 (q_u - target)) with Sigma of a node."""
+    e = np.empty(tree.metrics.B.shape[1])
+    object_error_into(model.tree, e.shape[0], target, q, e)
+    return np.sqrt(whitened_square(tree.metrics.whiten[node], e))
+
+
+@njit(**COMPILED)
+def _extend(
+    model: Model, ws: Newton, tree: Tree, growth: Growth, node: int, target: FloatArray, goal: FloatArray
+) -> bool:
+    """Write the extension of a node towards the target behind the last node; False where it is refused."""
+    q, u, slot = tree.q[node], np.empty(tree.u.shape[1]), tree.size[0]
+    promised, reached = np.empty(q.shape[0]), np.empty(q.shape[0])
+    tree.counts[EXTENDED] += 1
+    extension_command(model, tree, growth, node, target, u)
+    if not _smoothed_step(model, ws, tree, growth, q, u, promised):
+        return False
+    if not unsmoothed_step(model, ws, tree, growth, q, u, True, reached):
+        return False
+    before = _root_distance(model, tree, node, target, q)
+    promise = before - _root_distance(model, tree, node, target, promised)
+    progress = before - _root_distance(model, tree, node, target, reached)
+    if not (progress > 0.0 and progress >= growth.least_progress * promise):
+        return False
+    if not _is_inside(model, growth, goal, reached) or not _is_bearable(model, ws, growth, reached, u):
+        return False
+    tree.parent[slot], tree.kind[slot], tree.posture[slot] = node, EXTENSION, -1
+    return write_node(model, ws, tree, growth, slot, reached, u, goal)
+
+
+@njit(**COMPILED)
+def sample_contact(
+    model: Model, ws: Newton, tree: Tree, growth: Growth, sampler: Sampler, rng: np.random.Generator, node: int,
+    slot: int, goal: FloatArray,
+) -> bool:
+    """Write a regrasp of a node to row `slot`; False where this sample has none. At the root nothing has to retreat."""
+    n_a, n_c = tree.u.shape[1], model.mu.shape[0]
+    first = tree.q.shape[1] - n_a
+    base, rate = np.empty(n_a), np.empty(n_a)
+    chosen, moving = np.zeros(sampler.touches.shape[1], dtype=np.bool_), np.zeros(n_a, dtype=np.bool_)
+    counted = np.zeros(n_c, dtype=np.bool_)
+    q, u, path = tree.q[node].copy(), tree.u[node].copy(), tree.path[slot]
+    is_start = tree.size[0] == 0
+    p = draw_posture(model, ws, sampler, rng, q, base, rate)
+    choose_fingers(sampler, rng, p, chosen)
+    if is_start:
+        chosen[: sampler.fingers[p]] = True
+    is_whole = np.sum(chosen) == sampler.fingers[p]
+    for a in range(n_a):
+        f = sampler.finger[p, a]
+        moving[a] = (f >= 0 and chosen[f]) or (f == WHOLE and is_whole)
+        base[a] = min(max(base[a], growth.lower[a]), growth.upper[a]) if moving[a] else u[a]
+    moved_contacts(sampler, moving, counted)
+    settled, reached = q.copy(), np.empty(q.shape[0])
+    if not is_start:
+        if not retreat(model, ws, sampler, moving, counted, growth.lower, growth.upper, q):
+            return False
+        for a in range(n_a):
+            u[a] = q[first + a] if moving[a] else u[a]
+        if not unsmoothed_step(model, ws, tree, growth, q, u, False, settled):
+            return False
+        if _moved(model, growth, q, settled) > sampler.hold:
+            return False
+    path[0], path[READY] = u, base
+    for a in range(n_a):
+        settled[first + a] = base[a] if moving[a] else settled[first + a]
+    if least_gap(model, ws, settled, counted) < sampler.clearance:
+        return False
+    if is_start:
+        path[0], path[1], path[2] = base, base, base
+    elif not find_free_path(model, ws, sampler, rng, moving, counted, settled, path):
+        return False
+    touching = 0
+    for f in range(sampler.fingers[p]):
+        if chosen[f]:
+            touching += close_finger(model, ws, sampler, p, f, base, rate, growth.lower, growth.upper, settled)
+        else:
+            touching += least_gap(model, ws, settled, sampler.touches[p, f]) < HOLDING_GAP_M
+    if touching < sampler.least_touching:
+        return False
+    for a in range(n_a):
+        path[TOUCH, a] = settled[first + a] if moving[a] else u[a]
+    preload(sampler, p, path, moving, growth.lower, growth.upper, u)
+    if not unsmoothed_step(model, ws, tree, growth, settled, u, False, reached):
+        return False
+    if _moved(model, growth, settled, reached) > sampler.hold or not _is_bearable(model, ws, growth, reached, u):
+        return False
+    tree.posture[slot], tree.moving[slot] = p, moving
+    return write_node(model, ws, tree, growth, slot, reached, u, goal)
+
+
+@njit(**COMPILED)
+def _moved(model: Model, growth: Growth, q: FloatArray, settled: FloatArray) -> float:
+    """Return how far objects moved, m: the norm of translations and of rotations times the characteristic length."""
+    e = np.empty(growth.weight.shape[0])
+    object_error_into(model.tree, e.shape[0], q, settled, e)
+    total = 0.0
+    for i in range(e.shape[0]):
+        total += growth.weight[i] * e[i] * e[i]
+    return np.sqrt(total) * growth.length
+
+
+@njit(**COMPILED)
+def _own_distance(model: Model, tree: Tree, growth: Growth, node: int, target: FloatArray) -> float:
+    """Return the distance from a node to the target in the metric in use."""
+    e = np.empty(growth.weight.shape[0])
+    if growth.is_local:
+        object_error_into(model.tree, e.shape[0], tree.metrics.mu[node], target, e)
+        return 0.5 * whitened_square(tree.metrics.whiten[node], e)
+    object_error_into(model.tree, e.shape[0], tree.q[node], target, e)
+    return 0.5 * np.sum(growth.weight * e * e)
+
+
+@njit(**COMPILED)
+def _regrasp(
+    model: Model, ws: Newton, tree: Tree, growth: Growth, sampler: Sampler, rng: np.random.Generator, node: int,
+    target: FloatArray, goal: FloatArray,
+) -> bool:
+    """Write the best of some contact samples of a node behind the last node; False where none is feasible."""
+    slot, best = tree.size[0], np.inf
+    for _ in range(growth.candidates):
+        tree.counts[REGRASPED] += 1
+        if not sample_contact(model, ws, tree, growth, sampler, rng, node, slot + 1, goal):
+            continue
+        if not _is_inside(model, growth, goal, tree.q[slot + 1]):
+            continue
+        distance = _own_distance(model, tree, growth, slot + 1, target)
+        if distance < best:
+            best = distance
+            _copy_row(tree, slot + 1, slot)
+    tree.parent[slot], tree.kind[slot] = node, REGRASP
+    return best < np.inf
+
+
+@njit(**COMPILED)
+def has_reached(model: Model, growth: Growth, q: FloatArray, goal: FloatArray) -> bool:
+    """Whether the object in q is within the tolerances of the goal."""
+    e, turn, distance = np.empty(growth.weight.shape[0]), 0.0, 0.0
+    object_error_into(model.tree, e.shape[0], goal, q, e)
+    for i in range(e.shape[0]):
+        if growth.turns[i]:
+            turn += e[i] * e[i]
+        else:
+            distance += e[i] * e[i]
+    return np.sqrt(turn) <= growth.tolerance[0] and np.sqrt(distance) <= growth.tolerance[1]
+
+
+@njit(**COMPILED)
+def add_node(model: Model, tree: Tree, growth: Growth, goal: FloatArray) -> None:
+    """Count the row behind the last node as a node."""
+    node = tree.size[0]
+    tree.size[0] += 1
+    if node == 0 or tree.goal_distance[node] < tree.goal_distance[tree.best[0]]:
+        tree.best[0] = node
+    if tree.best[1] < 0 and has_reached(model, growth, tree.q[node], goal):
+        tree.best[1] = node
+
+
+@njit(**COMPILED)
+def _nearest(distances: FloatArray, refusals: FloatArray, count: int) -> int:
+    best, least = 0, np.inf
+    for node in range(count):
+        value = distances[node] * (1.0 + refusals[node]) ** 2
+        if value < least:
+            best, least = node, value
+    return best
+
+
+@njit(nogil=True, **COMPILED)
+def grow(
+    model: Model, ws: Newton, tree: Tree, growth: Growth, sampler: Sampler, rng: np.random.Generator,
+    targets: FloatArray, goal: FloatArray, nodes: int, stop_at_goal: bool,
+) -> None:
+    """Do one iteration per row of targets (n, n_q), until there are so many nodes or, if asked, the goal is reached."""
+    distances = np.empty(tree.q.shape[0])
+    for k in range(targets.shape[0]):
+        count = tree.size[0]
+        if count >= nodes or (stop_at_goal and tree.best[1] >= 0):
+            return
+        if rng.random() < growth.contact_probability:
+            global_distances_into(model.tree, growth.weight, tree.q, count, targets[k], distances)
+            node = _nearest(distances, tree.regrasps, count)
+            tree.regrasps[node] += 1.0
+            if _regrasp(model, ws, tree, growth, sampler, rng, node, targets[k], goal):
+                tree.counts[KEPT_REGRASPS] += 1
+                add_node(model, tree, growth, goal)
+            continue
+        if growth.is_local:
+            local_distances_into(model.tree, tree.metrics, count, targets[k], distances)
+        else:
+            global_distances_into(model.tree, growth.weight, tree.q, count, targets[k], distances)
+        node = _nearest(distances, tree.refusals, count)
+        if not _extend(model, ws, tree, growth, node, targets[k], goal):
+            tree.refusals[node] += 1.0
+            continue
+        tree.counts[KEPT_EXTENSIONS] += 1
+        if _own_distance(model, tree, growth, count, targets[k]) >= distances[node]:
+            tree.refusals[node] += 1.0  # the child is no better placed: the next one would be its twin
+        add_node(model, tree, growth, goal)

@@ -1,0 +1,79 @@
+"""Plans from trees: valid under the unsmoothed model, consistent in themselves, refused for another system."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from contact_mpc.dynamics.contact_dynamics import ContactDynamics
+from contact_mpc.errors import PlanError
+from contact_mpc.model.plan import load_plan, save_plan
+from contact_mpc.model.system import load_system
+from contact_mpc.planning.global_plan import GlobalPlan, plan_globally
+from contact_mpc.planning.motion import FREE_STEP_RAD
+from contact_mpc.planning.problem import load_problem, with_goal
+from contact_mpc.planning.rrt import TreePlanner
+from contact_mpc.planning.tree_file import load_tree, save_tree
+
+TURN_RAD = 1.2  # more than one grasp turns the disc
+
+
+@pytest.fixture(scope="module")
+def planner() -> TreePlanner:
+    return TreePlanner(with_goal(load_problem("planar_hand_ball"), {"disc_turn_rad": TURN_RAD}))
+
+
+@pytest.fixture(scope="module")
+def found(planner: TreePlanner) -> GlobalPlan:
+    return plan_globally(planner, seed=1)
+
+
+def test_plan_reaches_the_goal_with_regrasps_when_replayed_unsmoothed(found: GlobalPlan, planner: TreePlanner) -> None:
+    assert found.is_valid, found.replay.failure
+    assert np.any(found.is_free)
+    assert found.replay.angle_error_deg <= planner.problem.file.tolerance_deg
+    assert found.replay.position_error_mm <= planner.problem.file.tolerance_mm
+
+
+def test_every_instant_follows_from_the_one_before(found: GlobalPlan, planner: TreePlanner) -> None:
+    plan, config = found.plan, planner.problem.file.rrt
+    dynamics = ContactDynamics(planner.problem.system, h_s=config.h_s, kappa=config.check_kappa_per_j)
+    for k in range(0, len(plan.u) - 1, 7):
+        assert plan.q[k + 1] == pytest.approx(dynamics.step(plan.q[k], plan.u[k + 1]).q_next, abs=1e-5)
+
+
+def test_free_fingers_push_nothing(found: GlobalPlan) -> None:
+    """Contact forces act in grasps; in free motion only the steps that unload and press touch."""
+    force = np.linalg.norm(found.plan.contact_impulses[1:], axis=2).sum(axis=1) / np.diff(found.plan.times_s)
+    assert force[~found.is_free[1:]].max() > 1.0  # N
+    assert np.median(force[found.is_free[1:]]) < 0.1
+
+
+def test_commands_move_no_faster_than_asked(found: GlobalPlan, planner: TreePlanner) -> None:
+    change = np.abs(np.diff(found.plan.u, axis=0)).max(axis=1)
+    assert np.all(change / np.diff(found.plan.times_s) <= planner.problem.file.speed_rad_per_s * (1 + 1e-9))
+    assert change[found.is_free[1:]].max() <= max(FREE_STEP_RAD, planner.problem.file.contacts.preload_rad) + 0.2
+
+
+def test_plan_file_records_its_origin_and_is_refused_for_another_system(found: GlobalPlan, tmp_path: Path) -> None:
+    save_plan(tmp_path / "plan.npz", found.plan)
+    loaded = load_plan(tmp_path / "plan.npz", load_system("planar_hand_ball"))
+    assert loaded.provenance["seed"] == 1 and loaded.provenance["planner"] == "rrt"
+    assert loaded.provenance["parameters"]["rrt"]["step_rad"] == 0.35
+    with pytest.raises(PlanError, match="a plan of system 'planar_hand_ball', not of 'allegro_ball'"):
+        load_plan(tmp_path / "plan.npz", load_system("allegro_ball"))
+
+
+def test_tree_file_is_read_back_and_refused_for_another_problem(found: GlobalPlan, tmp_path: Path) -> None:
+    save_tree(tmp_path / "tree.npz", found.trees[0])
+    stored = load_tree(tmp_path / "tree.npz", found.trees[0].problem)
+    assert np.array_equal(stored.q, found.trees[0].tree.q)
+    with pytest.raises(PlanError, match="a tree of system 'planar_hand_ball', not 'allegro_ball'"):
+        load_tree(tmp_path / "tree.npz", load_problem("allegro_ball"))
+
+
+def test_a_budget_too_small_keeps_the_tree_and_what_it_reached(planner: TreePlanner) -> None:
+    few = plan_globally(planner, seed=1, nodes=8)
+    assert not few.is_valid and few.status == "nodes"
+    assert len(few.trees[0].tree.q) == 8
+    assert few.plan.times_s[0] == 0.0

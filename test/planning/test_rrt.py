@@ -1,0 +1,114 @@
+"""Trees through contact: every edge is a motion of the unsmoothed model, and nothing but the seed decides."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from contact_mpc.dynamics.contact_dynamics import ContactDynamics
+from contact_mpc.errors import ConfigError, InputError, PlanError
+from contact_mpc.planning.problem import Problem, load_problem, with_goal
+from contact_mpc.planning.rrt import GrownTree, TreePlanner
+from contact_mpc.planning.rrt_growth import EXTENSION, REGRASP, ROOT
+
+NODES = 150
+STEP_ERROR = 1e-5  # rad, m: two solutions of a step at kappa 1e6 with tolerances 1e-8 and 1e-12
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    return load_problem("planar_hand_ball")
+
+
+@pytest.fixture(scope="module")
+def planner(problem: Problem) -> TreePlanner:
+    return TreePlanner(problem)
+
+
+@pytest.fixture(scope="module")
+def grown(planner: TreePlanner) -> GrownTree:
+    return planner.grow(seed=3, nodes=NODES, stop_at_goal=False)
+
+
+def test_extension_ends_where_the_unsmoothed_step_ends(grown: GrownTree, problem: Problem) -> None:
+    tree, config = grown.tree, problem.file.rrt
+    dynamics = ContactDynamics(problem.system, h_s=config.h_s, kappa=config.check_kappa_per_j, tolerance=1e-12)
+    nodes = np.flatnonzero(tree.kind == EXTENSION)
+    assert len(nodes) > 50
+    for node in nodes[::5]:
+        result = dynamics.step(tree.q[tree.parent[node]], tree.u[node])
+        assert result.is_converged
+        assert tree.q[node] == pytest.approx(result.q_next, abs=STEP_ERROR)
+
+
+def test_extensions_keep_the_step_and_the_joint_limits(grown: GrownTree, problem: Problem) -> None:
+    tree, config, system = grown.tree, problem.file.rrt, problem.system
+    nodes = np.flatnonzero(tree.kind == EXTENSION)
+    assert np.linalg.norm(tree.u[nodes] - tree.u[tree.parent[nodes]], axis=1).max() <= config.step_rad * (1 + 1e-9)
+    margin = config.limit_margin_rad
+    assert np.all(tree.u >= system.q_min + margin - 1e-9) and np.all(tree.u <= system.q_max - margin + 1e-9)
+
+
+def test_regrasps_leave_the_object_where_it_is(grown: GrownTree, problem: Problem) -> None:
+    tree, hold = grown.tree, problem.file.contacts.hold_m
+    nodes = np.flatnonzero(tree.kind == REGRASP)
+    assert len(nodes) > 3
+    moved = tree.q[nodes, :2] - tree.q[tree.parent[nodes], :2]
+    assert np.linalg.norm(moved, axis=1).max() <= 2.0 * hold  # while the fingers are away, and when they press
+
+
+def test_parents_come_before_children_and_lead_to_the_root(grown: GrownTree) -> None:
+    tree = grown.tree
+    assert tree.kind[0] == ROOT and np.all(tree.parent[1:] < np.arange(1, NODES))
+    assert grown.path_to(NODES - 1)[0] == 0
+
+
+def test_the_same_seed_grows_the_same_tree_and_another_does_not(planner: TreePlanner, grown: GrownTree) -> None:
+    again = planner.grow(seed=3, nodes=NODES, stop_at_goal=False)
+    assert np.array_equal(again.tree.q, grown.tree.q) and np.array_equal(again.tree.u, grown.tree.u)
+    other = planner.grow(seed=4, nodes=NODES, stop_at_goal=False)
+    assert not np.array_equal(other.tree.q, grown.tree.q)
+
+
+def test_progress_is_reported_and_ctrl_c_keeps_the_tree(planner: TreePlanner) -> None:
+    seen: list[int] = []
+
+    def interrupt(nodes: int, _best: float) -> None:
+        seen.append(nodes)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+
+    found = planner.grow(seed=3, nodes=NODES, stop_at_goal=False, progress=interrupt)
+    assert found.status == "interrupted"
+    assert len(found.tree.q) == seen[-1] > 1
+
+
+def test_start_in_collision_is_refused_by_name(problem: Problem) -> None:
+    start_a = np.array([-1.2, -1.5, 1.2, 1.5])  # both fingers folded into the disc
+    with pytest.raises(InputError, match=r"start is in collision: disc\.disc and planar_hand\..* overlap by"):
+        TreePlanner(replace(problem, start_a=start_a)).grow(seed=0, nodes=5)
+
+
+def test_a_start_that_no_finger_reaches_leaves_no_tree(problem: Problem) -> None:
+    far = replace(problem, start_u=np.array([0.0, 1.9, 0.0]))
+    with pytest.raises(PlanError, match="none of .* contact samples holds the object"):
+        TreePlanner(far).grow(seed=0, nodes=5)
+
+
+def test_goal_outside_its_range_is_refused_with_the_range(problem: Problem) -> None:
+    with pytest.raises(InputError, match=r"goal of disc_turn_rad = 9 is outside its range \[-0.01, 3.15\]"):
+        with_goal(problem, {"disc_turn_rad": 9.0})
+
+
+def test_unknown_goal_coordinate_is_refused_with_the_known_ones(problem: Problem) -> None:
+    with pytest.raises(ConfigError, match="disc_spin.*disc_y_m, disc_z_m, disc_turn_rad"):
+        with_goal(problem, {"disc_spin": 1.0})
+
+
+def test_unknown_joint_of_a_posture_is_refused(problem: Problem, tmp_path: Path) -> None:
+    text = problem.path.read_text().replace("left_1: [-0.9, -0.05]", "left_7: [-0.9, -0.05]")
+    path = tmp_path / "problem.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match="no joint 'left_7' in system 'planar_hand_ball'"):
+        TreePlanner(load_problem(path))
