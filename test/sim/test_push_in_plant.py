@@ -10,8 +10,8 @@ pytest.importorskip("pydrake")
 from contact_mpc.model.plan import Plan
 from contact_mpc.model.system import System
 from contact_mpc.model.task import load_task
+from contact_mpc.planning.contact_implicit.model import build_model
 from contact_mpc.planning.contact_implicit.plan_file import tool_contact
-from contact_mpc.planning.contact_implicit.planner import ContactImplicitPlanner
 from contact_mpc.planning.contact_implicit.task import plan_push, read_settings
 from contact_mpc.sim.drake_plant import DrakePlant
 from contact_mpc.sim.perturbation import PlantPerturbation
@@ -57,6 +57,6 @@ def test_block_ends_at_its_goal_after_the_one_hit_that_was_planned() -> None:
     (planned_s,) = plan.provenance["contact_times_s"]
     assert touching[0] * STEP_S == pytest.approx(planned_s, abs=LARGEST_DELAY_S)
     assert np.all(np.diff(touching) < LARGEST_DELAY_S / STEP_S), "one contact, not two"
-    model = ContactImplicitPlanner(task.system, read_settings(task)).model
+    model = build_model(task.system, read_settings(task))
     impulse = np.linalg.norm(plan.contact_impulses[:, tool_contact(model)].sum(axis=0))
     assert forces.sum() * STEP_S == pytest.approx(impulse, rel=LARGEST_IMPULSE_ERROR)
