@@ -11,7 +11,7 @@ class EstimatorConfig(BaseModel):
     The object filter has the bandwidth omega0 = (S / (sigma^2 T))^(1/4) [rad/s] where S is the squared acceleration
     noise density, sigma the pose noise and T the time between poses. Static noise falls with sqrt(omega0), the error
     under an acceleration a is a / omega0^2. The defaults give 4.7 and 3.3 rad/s (rotation, translation) for poses at
-    60 Hz with 1 degree and 1 mm, and 1.1 and 0.7 rad/s while contacts carry the object: the filter then has to follow
+    60 Hz with 1 degree and 1 mm, and 2.3 and 1.6 rad/s while contacts carry the object: the filter then has to follow
     only what they do not explain.
     """
 
@@ -47,12 +47,12 @@ class EstimatorConfig(BaseModel):
         json_schema_extra={"unit": "m"},
     )
     carry_error: float = Field(
-        default=0.1, ge=0, le=10,
+        default=0.3, ge=0, le=10,
         description="standard deviation of a carried displacement, as a share of it",
         json_schema_extra={"unit": "1"},
     )
     carried_accel_share: float = Field(
-        default=0.05, gt=0, le=1,
+        default=0.25, gt=0, le=1,
         description="share of the acceleration noise that is left while contacts carry the object",
         json_schema_extra={"unit": "1"},
     )

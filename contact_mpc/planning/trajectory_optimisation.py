@@ -91,7 +91,10 @@ def optimise_trajectory(
 
 
 def initial_commands(task: TaskConfig, config: TrajoptConfig, q_ref: FloatArray) -> FloatArray:
-    """Return (T, n_a) commands to start from: rolling along the object's path, the start's where that is impossible."""
+    """Return (T, n_a) commands to start from: rolling along the object's path, where that ends the last of it.
+
+    The start's where no rolling is asked for or possible.
+    """
     system, T = task.system, len(q_ref) - 1
     constant = np.tile(task.start_u, (T, 1))
     grasp = compute_grasp(system, task.start_q, config.minimum_force_n, config.friction)
@@ -99,7 +102,9 @@ def initial_commands(task: TaskConfig, config: TrajoptConfig, q_ref: FloatArray)
         return constant
     path = q_ref[:, : system.n_q_u]
     rolled = roll_along(system, task.start_q, path, grasp.pairs, config.minimum_force_n, config.friction)
-    return rolled.u[1:] if rolled.is_complete else constant
+    if len(rolled.u) < 2:
+        return constant
+    return np.concatenate([rolled.u[1:], np.tile(rolled.u[-1], (T + 1 - len(rolled.u), 1))])
 
 
 def object_path(task: TaskConfig, q_start: FloatArray, instants: int) -> FloatArray:
