@@ -109,7 +109,13 @@ class PlanBuffer:
         self._has_delay = True
 
     def advance(self, t_ns: int) -> None:
-        """Put the newest plan that is due at t_ns into effect."""
+        """Put the newest plan that is due at t_ns into effect.
+
+        Plans from further ahead than the clock may jump are forgotten: they came before the first state of a clock
+        that has begun anew, and would make every plan to come look old.
+        """
+        if self._newest_ns is not None and self._newest_ns - t_ns > self._config.clock_jump_s * 1e9:
+            self.clear()
         if self._first_tick_ns is None:
             self._first_tick_ns = self._tick_from(t_ns)
         while self._pending and self._pending[0].stamp_ns + self._config.plan_delay_ns <= t_ns:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from nav_msgs.msg import Odometry
-from pydantic import Field
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
@@ -41,10 +40,6 @@ JOINTS, ODOMETRY = 0, 1
 
 class MpcTrackerConfig(NodeConfig, TrackerConfig):
     """Parameters of the tracker node."""
-
-    nice: int = Field(
-        default=5, ge=0, le=19, description="realtime only: niceness of the process; its plans bridge a late solve"
-    )
 
 
 class MpcTrackerNode(ContactNode):

@@ -410,6 +410,21 @@ def test_old_and_future_plans_are_left_out_and_named() -> None:
         assert (loop.mode, loop.cause) == (BridgeMode.ACTIVE, Cause.PLAN_OLD)
 
 
+def test_a_plan_from_before_the_clock_began_anew_does_not_make_those_to_come_look_old() -> None:
+    loop = Loop(lockstep=False)
+    _activate_with_plans(loop)
+    before_ns = loop.t_ns
+    loop.t_ns = T0 - 500 * MS  # the plant starts again
+    loop.core.step(loop.t_ns, Q, REST, loop.t_ns)
+    assert loop.cause is Cause.CLOCK_BACKWARD
+    assert loop.core.reset()
+    loop.core.update_plan(make_plan(before_ns, Q))  # was on its way, and no state has come since to tell its age
+    loop.step(2)
+    loop.core.update_plan(make_plan(loop.t_ns, Q))
+    loop.step(21)
+    assert (loop.mode, loop.cause) == (BridgeMode.ACTIVE, Cause.NONE)
+
+
 def test_a_plan_that_cannot_be_used_is_named_with_its_defect() -> None:
     loop = Loop()
     _activate_with_plans(loop)
