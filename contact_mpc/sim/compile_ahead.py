@@ -9,6 +9,7 @@ import hashlib
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import contact_mpc
@@ -20,7 +21,9 @@ PACKAGE = Path(contact_mpc.__file__).resolve().parent
 
 
 def compile_ahead(engine: str) -> None:
-    """Compile what all tasks share, with the plant "drake" or "mujoco" in the loop, unless that has been done.
+    """Compile what all tasks share, with a plant in the loop, unless that has been done.
+
+    The plant is `engine`; in place of "gazebo", which has nothing to compile and knows no hands, one that is installed.
 
     Raises
     ------
@@ -30,6 +33,8 @@ def compile_ahead(engine: str) -> None:
     mark = _mark()
     if mark.exists() or not os.access(PACKAGE, os.W_OK):
         return
+    if engine == "gazebo":
+        engine = "drake" if find_spec("pydrake") else "mujoco"
     command = [sys.executable, "-m", "contact_mpc.sim.compile_ahead", engine]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
