@@ -108,6 +108,7 @@ def reference_ahead(task, turn_rad=0.05):
 
 def test_admm_lowers_the_cost_of_its_own_model(task):
     mpc, (q_ref, u_ref) = make_admm(task), reference_ahead(task)
+    mpc.u[:] = u_ref
     assert mpc.solve(task.start_q, q_ref, u_ref, task.start_u)
     first = predicted_cost(mpc, task, q_ref, u_ref, mpc.u)
     assert first < 0.95 * predicted_cost(mpc, task, q_ref, u_ref, u_ref)
@@ -121,6 +122,7 @@ def test_admm_copies_agree_as_it_goes_on(task):
     residuals = []
     for iterations in (5, 20, 60):
         mpc, (q_ref, u_ref) = make_admm(task, iterations=iterations), reference_ahead(task)
+        mpc.u[:] = u_ref
         mpc.solve(task.start_q, q_ref, u_ref, task.start_u)
         residuals.append(mpc.residual)
     assert residuals[2] < 0.2 * residuals[1] < 0.2 * residuals[0]

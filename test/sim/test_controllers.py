@@ -16,7 +16,7 @@ from contact_mpc.sim.loop_config import load_loop_config
 from contact_mpc.sim.perturbation import PlantPerturbation
 
 STEPS = 160  # of 1 ms: four solves
-ROLLOUT_TOLERANCE = 5e-4  # m, rad: joint damping is implicit in the roll-outs, explicit in the plant's torques
+ROLLOUT_TOLERANCE = 1e-3  # m, rad: damping acts implicitly here, explicitly in the plant; 0.06 mm at the ball's surface
 
 
 @pytest.fixture(scope="module")

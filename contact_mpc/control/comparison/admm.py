@@ -74,7 +74,7 @@ class AdmmMpc(Mpc):
     def solve(
         self, q: FloatArray, q_ref: FloatArray, u_ref: FloatArray, u_before: FloatArray, iterations: int | None = None
     ) -> bool:
-        """Set u (T, n_a) to the commands of the last iteration; the arguments are those of `Mpc.set_problem`."""
+        """Set u (T, n_a), the last solution on entry, to the commands of the last iteration; see `Mpc.set_problem`."""
         lcs = self._lineariser.linearise(q)
         error = np.array([self.system.difference(row, q)[: self.system.n_v_u] for row in q_ref[1:]])
         problem = condense(lcs, error, u_ref, u_before, self)
@@ -90,10 +90,12 @@ class AdmmMpc(Mpc):
         self._copies = None
 
     def _box(self, u_before: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the limits (T, n_a) of the commands: joints, and the rate from the command in force."""
-        T = self.horizon.u.shape[0]
-        reach = np.arange(1, T + 1)[:, None] * self.bounds.first_step
-        return np.maximum(self.bounds.lower, u_before - reach), np.minimum(self.bounds.upper, u_before + reach)
+        """Return the limits (T, n_a) of the commands: joints, rate, and the trust region about the last solution."""
+        T, bounds = self.horizon.u.shape[0], self.bounds
+        reach = np.arange(1, T + 1)[:, None] * bounds.first_step
+        low, high = np.maximum(bounds.lower, u_before - reach), np.minimum(bounds.upper, u_before + reach)
+        nominal = np.clip(self.u, low, np.maximum(low, high))
+        return np.maximum(low, nominal - bounds.trust), np.minimum(high, nominal + bounds.trust)
 
     def _iterate(self, problem: Condensed, lower: FloatArray, upper: FloatArray, iterations: int) -> FloatArray:
         admm, (T, n_a) = self.admm, lower.shape
