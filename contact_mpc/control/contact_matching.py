@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from contact_mpc.dynamics.log_barrier import Newton, prepare_step
+from contact_mpc.dynamics.newton import Newton, prepare_step
 from contact_mpc.dynamics.quadratic import Model
 from contact_mpc.geometry.fingers import closest_pair_per_finger, contact_jacobian, finger_of_pairs
 from contact_mpc.model.kinematic_tree import REVOLUTE

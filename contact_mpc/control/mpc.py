@@ -6,9 +6,9 @@ from numpy.typing import NDArray
 from contact_mpc.control.contact_matching import ContactMatching
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.dynamics.log_barrier import measure_gaps
+from contact_mpc.dynamics.newton import measure_gaps
 from contact_mpc.model.system import System
-from contact_mpc.optimisation.horizon import build_bounds, build_weights, improve, make_horizon
+from contact_mpc.optimisation.horizon import build_bounds, build_weights, forget_solution, improve, make_horizon
 
 FloatArray = NDArray[np.float64]
 
@@ -94,4 +94,4 @@ class Mpc:
 
     def reset(self) -> None:
         """Forget the last solution."""
-        self.horizon.dq[:] = 0.0
+        forget_solution(self.horizon)

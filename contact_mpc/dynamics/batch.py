@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from contact_mpc.dynamics.contact_dynamics import NOT_DEFINITE_STATUS, STATUS, ContactDynamics
 from contact_mpc.dynamics.derivatives import solve_derivatives, tangent_derivatives
-from contact_mpc.dynamics.flags import COMPILED
 from contact_mpc.dynamics.integration import integrate_into
-from contact_mpc.dynamics.log_barrier import CONVERGED, Newton, make_newton, solve_step
+from contact_mpc.dynamics.log_barrier import CONVERGED, solve_step
+from contact_mpc.dynamics.newton import Newton, make_newton
 from contact_mpc.dynamics.quadratic import Model
 from contact_mpc.errors import InputError
+from contact_mpc.model.flags import COMPILED
 from contact_mpc.model.kinematic_tree import FREE
 from contact_mpc.model.system import UNIT_QUATERNION_TOLERANCE
 

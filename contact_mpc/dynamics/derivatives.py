@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from contact_mpc.dynamics.barrier import barrier_mixed
 from contact_mpc.dynamics.cholesky import solve_columns_in_place
-from contact_mpc.dynamics.flags import COMPILED
-from contact_mpc.dynamics.log_barrier import Newton
+from contact_mpc.dynamics.newton import Newton
 from contact_mpc.dynamics.quadratic import Model, add_quadratic_derivative
 from contact_mpc.geometry.contacts import POINT
 from contact_mpc.geometry.vectors import Vector, axpy, cross, dof_velocity, dot, minus, row, scaled
+from contact_mpc.model.flags import COMPILED
 from contact_mpc.model.kinematic_tree import FREE, REVOLUTE
 from contact_mpc.model.rotations import left_jacobian, rotation_exp
 

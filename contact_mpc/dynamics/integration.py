@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from contact_mpc.dynamics.flags import COMPILED
+from contact_mpc.model.flags import COMPILED
 from contact_mpc.model.kinematic_tree import FREE, Tree
 from contact_mpc.model.rotations import quaternion_exp, quaternion_multiply
 

@@ -1,316 +1,198 @@
-"""Smoothed quasi-dynamic step: Newton's method with continuation on the log-barrier problem, compiled.
+"""Smoothed quasi-dynamic step: a primal-dual interior-point method that stops on the central path, compiled.
 
     min over dq   1/2 dq' Q dq + b' dq - (1 / kappa) sum_i log D_i(J_i dq)          (seeds/003, "Smoothing")
 
-From a start inside all cones Newton runs at the final kappa; where that takes too long, or the start had to be shifted,
-kappa is raised by a factor of 5 from 100 1/J, each stage solved roughly, the last to the tolerance on
-kappa * decrement^2 (the Newton decrement of the self-concordant problem scaled by kappa). The line search is exact:
-along a direction every D_i is a quadratic in the step length. A start with gaps phi < 0 is handled by a shift of the
-gaps that is driven to zero while dq stays inside all cones, so that the result is that of the unshifted problem.
-"""
+is the point of the central path of the step over second-order cones at which s_i o z_i = 2 / kappa (notation of
+`contact_mpc.dynamics.second_order_cone`):
 
-from typing import NamedTuple
+    Q dq + b = sum J_i' M_i z_i        s_i = M_i (slip_i + J_i dq) + phi_i n_i        z_i = (2 / kappa) s_i^-1
+
+Slacks need not belong to dq before the end, so a start with gaps phi < 0 is one like any other. Every iteration is
+one Newton step in (dq, s, z) towards a target that falls to 2 / kappa, cut short of the cones' boundaries. Near the
+solution full Newton steps on the barrier itself take over, down to the tolerance on kappa * decrement^2 (the Newton
+decrement of the self-concordant problem scaled by kappa): H is then the Hessian that the derivatives need.
+"""
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from contact_mpc.dynamics.barrier import barrier_terms, cone_value, largest_step
-from contact_mpc.dynamics.cholesky import factorise, solve_in_place
-from contact_mpc.dynamics.flags import COMPILED
-from contact_mpc.dynamics.quadratic import Model, assemble_quadratic
-from contact_mpc.geometry.contacts import (
-    Contacts,
-    Kinematics,
-    make_contacts,
-    make_kinematics,
-    update_contacts,
-    update_kinematics,
+from contact_mpc.dynamics.barrier import barrier_terms, cone_value
+from contact_mpc.dynamics.newton import (
+    Newton,
+    assemble_newton,
+    prepare_step,
+    relative_displacement,
+    solve_newton,
+    update_displacements,
 )
-from contact_mpc.geometry.vectors import dot, row
+from contact_mpc.dynamics.quadratic import Model
+from contact_mpc.dynamics.second_order_cone import (
+    inverse,
+    largest_step,
+    margin,
+    scale_slack,
+    scaling,
+    weigh,
+)
+from contact_mpc.geometry.vectors import Vector, axpy, dot, minus, row, scaled
+from contact_mpc.model.flags import COMPILED
 
 FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 CONVERGED, ITERATION_LIMIT, NOT_DEFINITE, INFEASIBLE = 0, 1, 2, 3
-FIRST_KAPPA = 100.0
-KAPPA_FACTOR = 5.0
-ROUGH_DECREMENT2 = 0.05  # a stage before the last need only lie near the central path
-MAX_ITERATIONS = 200
-DIRECT_ITERATIONS = 25  # at the final kappa from a start inside all cones, before continuation takes over
-LEAST_SLACK_M = 1e-7  # a start nearer to the boundary of a cone is shifted
-MIN_START_GAP_M = 1e-4  # to this slack
-SHIFT_FRACTION = 0.9  # of the way to the boundary that the shift is withdrawn per stage
-SLOW_SHIFT = 0.5  # share left after a stage above which the barrier's weight is raised for the next
-SMALLEST_KAPPA = 1e-4
-MAX_SHIFT_STAGES = 60
-LINE_SEARCH_STEPS = 20
-LINE_SEARCH_ACCURACY = 0.01  # relative, of the step length
-FULL_STEP_DECREMENT2 = 0.06  # below it the full Newton step of a self-concordant function converges quadratically
+MAX_ITERATIONS = 100
+FIRST_TARGET_J = 2e-3  # s o z of a start from nothing, unless 2 / kappa is larger
+LEAST_START_SLACK_M = 1e-3
+BOUNDARY_FRACTION = 0.99  # of the way to a cone's boundary
+LONG_STEP, SHORT_STEP = 0.7, 0.2  # step lengths above which the target falls fast, below which it hardly falls
+FAST, MEDIUM, SLOW = 0.05, 0.25, 0.5  # next target as a share of the mean of s . z
+CENTRED = 0.3  # largest deviation of s . z from 2 / kappa, relative, at which the barrier itself is tried
+FULL_STEP_DECREMENT2 = 0.25  # below it full Newton steps on a self-concordant function stay inside and converge
+ROUND_OFF_DECREMENT2 = 1e-10  # accepted where it falls no more: slacks of 1e-7 m and less are known to few digits only
+LARGEST_DISPLACEMENT = 10.0  # m or rad: cones that cannot be reached within it are taken as empty
 
 
-class Newton(NamedTuple):
-    """Workspace of one step; arrays over n_v, and over contacts i for those that are active.
+@njit(inline="always", **COMPILED)
+def _slack_at(model: Model, ws: Newton, c: int) -> Vector:
+    """Return M d + phi n, the slack that belongs to d."""
+    n = row(ws.con.n, c)
+    return axpy(ws.phi[c], n, weigh(model.mu[c], n, row(ws.d, c)))
 
-    phi : (n_c,) gaps with offset and shift;  shift : (n_c,);  d, delta, w : (n_c, 3);  W : (n_c, 3, 3)
-    slip : (n_c, 3) displacement that a contact has before the step, part of d = slip + J dq, m
-    active : (n_c,) of which the first n_active[0] are indices of pairs within the activation distance
+
+@njit(inline="always", **COMPILED)
+def _write(out: FloatArray, c: int, x: Vector) -> None:
+    out[c, 0], out[c, 1], out[c, 2] = x
+
+
+@njit(**COMPILED)
+def _start(model: Model, ws: Newton, target: float, warm: bool) -> None:
+    """Write dq, s and z of the start: those of the last solution (dq and w) where `warm`, inside all cones."""
+    if not warm:
+        ws.dq[:] = 0.0
+    update_displacements(model, ws)
+    for a in range(ws.n_active[0]):
+        c = ws.active[a]
+        n, mu, force = row(ws.con.n, c), model.mu[c], scaled(-1.0, row(ws.w, c))
+        f_n = dot(n, force)
+        z = axpy(f_n, n, scaled(1.0 / mu if mu > 0.0 else 0.0, axpy(-f_n, n, force)))
+        if warm and margin(n, z) > 0.0:
+            s = inverse(n, z, target)
+        else:
+            s = _slack_at(model, ws, c)
+            s = axpy(max(LEAST_START_SLACK_M - margin(n, s), 0.0), n, s)
+            z = inverse(n, s, target)
+        _write(ws.s, c, s)
+        _write(ws.z, c, z)
+
+
+@njit(**COMPILED)
+def _linearise_primal_dual(model: Model, ws: Newton, target: float) -> None:
+    """Write w and W of the Newton system in dq that is left when ds and dz are eliminated.
+
+    ds = M J direction + r with r = M d + phi n - s, so W = M S M and -w = M (target s^-1 - S r).
     """
-
-    kin: Kinematics
-    con: Contacts
-    Q: FloatArray
-    b: FloatArray
-    H: FloatArray
-    L: FloatArray
-    gradient: FloatArray
-    direction: FloatArray
-    dq: FloatArray
-    phi: FloatArray
-    shift: FloatArray
-    slip: FloatArray
-    d: FloatArray
-    delta: FloatArray
-    w: FloatArray
-    W: FloatArray
-    WJ: FloatArray
-    active: IntArray
-    n_active: IntArray
-
-
-def make_newton(model: Model, has_external: bool = False) -> Newton:
-    """Allocate the workspace; has_external as in `make_contacts`."""
-    n_v = model.tree.dof_body.shape[0]
-    n_c, m = model.pairs.dofs.shape
-    return Newton(
-        make_kinematics(model.tree), make_contacts(model.pairs, has_external), np.zeros((n_v, n_v)), np.zeros(n_v),
-        np.zeros((n_v, n_v)), np.zeros((n_v, n_v)), np.zeros(n_v), np.zeros(n_v), np.zeros(n_v), np.zeros(n_c),
-        np.zeros(n_c), np.zeros((n_c, 3)), np.zeros((n_c, 3)), np.zeros((n_c, 3)), np.zeros((n_c, 3)),
-        np.zeros((n_c, 3, 3)),
-        np.zeros((m, 3)), np.zeros(n_c, dtype=np.int64), np.zeros(1, dtype=np.int64),
-    )
-
-
-@njit(**COMPILED)
-def _relative_displacements(model: Model, ws: Newton, x: FloatArray, out: FloatArray) -> None:
-    """Write J_i x for every active contact."""
     for a in range(ws.n_active[0]):
         c = ws.active[a]
-        out[c] = 0.0
-        for k in range(model.pairs.dof_count[c]):
-            value = x[model.pairs.dofs[c, k]]
-            for i in range(3):
-                out[c, i] += ws.con.J[c, k, i] * value
-
-
-@njit(**COMPILED)
-def _update_displacements(model: Model, ws: Newton) -> None:
-    """Write d = slip + J dq for every active contact."""
-    _relative_displacements(model, ws, ws.dq, ws.d)
-    for a in range(ws.n_active[0]):
-        c = ws.active[a]
+        n, mu, s = row(ws.con.n, c), model.mu[c], row(ws.s, c)
+        v, ratio = scaling(n, s, row(ws.z, c))
+        r = minus(_slack_at(model, ws, c), s)
+        _write(ws.w, c, weigh(mu, n, minus(scale_slack(n, v, ratio, r), inverse(n, s, target))))
+        Mv, m2 = weigh(mu, n, v), mu * mu
         for i in range(3):
-            ws.d[c, i] += ws.slip[c, i]
+            for j in range(3):
+                ws.W[c, i, j] = ratio * (2.0 * Mv[i] * Mv[j] - (1.0 + m2) * n[i] * n[j])
+            ws.W[c, i, i] += ratio * m2
+        _write(ws.v, c, v)
+        ws.ratio[c] = ratio
 
 
 @njit(**COMPILED)
-def _is_inside(model: Model, ws: Newton) -> bool:
+def _primal_dual_directions(model: Model, ws: Newton, target: float) -> float:
+    """Write J direction, ds and dz; return the step length towards the boundaries, at most 1."""
+    length = 1.0 / BOUNDARY_FRACTION
     for a in range(ws.n_active[0]):
         c = ws.active[a]
-        if not cone_value(ws.phi[c], model.mu[c], ws.con.n[c], ws.d[c]) > 0.0:
+        n, mu, s, z = row(ws.con.n, c), model.mu[c], row(ws.s, c), row(ws.z, c)
+        delta = relative_displacement(model, ws, c, ws.direction)
+        ds = axpy(1.0, weigh(mu, n, delta), minus(_slack_at(model, ws, c), s))
+        change = scale_slack(n, row(ws.v, c), ws.ratio[c], ds)
+        dz = minus(minus(inverse(n, s, target), z), change)
+        length = largest_step(n, z, dz, largest_step(n, s, ds, length))
+        _write(ws.delta, c, delta)
+        _write(ws.ds, c, ds)
+        _write(ws.dz, c, dz)
+    return BOUNDARY_FRACTION * length
+
+
+@njit(**COMPILED)
+def _advance(ws: Newton, length: float) -> tuple[float, float, float]:
+    """Move (dq, s, z); return mean, least and largest s . z over the active contacts (0 without any)."""
+    for i in range(ws.dq.shape[0]):
+        ws.dq[i] += length * ws.direction[i]
+    total, least, largest = 0.0, np.inf, 0.0
+    for a in range(ws.n_active[0]):
+        c = ws.active[a]
+        product = 0.0
+        for i in range(3):
+            ws.d[c, i] += length * ws.delta[c, i]
+            ws.s[c, i] += length * ws.ds[c, i]
+            ws.z[c, i] += length * ws.dz[c, i]
+            product += ws.s[c, i] * ws.z[c, i]
+        total += product
+        least, largest = min(least, product), max(largest, product)
+    return total / max(ws.n_active[0], 1), least, largest
+
+
+@njit(**COMPILED)
+def _linearise_barrier(model: Model, ws: Newton, kappa: float) -> bool:
+    """Write w and W of the barrier at d; False where a d lies outside its cone."""
+    for a in range(ws.n_active[0]):
+        c = ws.active[a]
+        if not cone_value(ws.phi[c], model.mu[c], row(ws.con.n, c), row(ws.d, c)) > 0.0:
             return False
+        _write(ws.w, c, barrier_terms(ws.phi[c], model.mu[c], row(ws.con.n, c), row(ws.d, c), kappa, c, ws.W))
     return True
 
 
 @njit(**COMPILED)
-def assemble_newton(model: Model, ws: Newton, kappa: float) -> None:
-    """Write the gradient and the lower triangle of the Hessian at ws.dq (ws.d must belong to it)."""
-    n_v = ws.dq.shape[0]
-    for i in range(n_v):
-        value = ws.b[i]
-        for j in range(n_v):
-            ws.H[i, j] = ws.Q[i, j]
-            value += ws.Q[i, j] * ws.dq[j]
-        ws.gradient[i] = value
-    for a in range(ws.n_active[0]):
-        c = ws.active[a]
-        barrier_terms(ws.phi[c], model.mu[c], ws.con.n[c], ws.d[c], kappa, ws.w[c], ws.W[c])
-        J, W, w, WJ = ws.con.J[c], ws.W[c], ws.w[c], ws.WJ
-        for k in range(model.pairs.dof_count[c]):
-            d = model.pairs.dofs[c, k]
-            ws.gradient[d] += J[k, 0] * w[0] + J[k, 1] * w[1] + J[k, 2] * w[2]
-            for i in range(3):
-                WJ[k, i] = W[i, 0] * J[k, 0] + W[i, 1] * J[k, 1] + W[i, 2] * J[k, 2]
-            for m in range(k + 1):
-                e = model.pairs.dofs[c, m]
-                value = J[m, 0] * WJ[k, 0] + J[m, 1] * WJ[k, 1] + J[m, 2] * WJ[k, 2]
-                if d >= e:
-                    ws.H[d, e] += value
-                else:
-                    ws.H[e, d] += value
+def _finish(model: Model, ws: Newton, kappa: float, tolerance: float, budget: int) -> tuple[bool, int, float]:
+    """Take full Newton steps on the barrier; return (converged, factorisations, kappa * decrement^2).
 
-
-@njit(**COMPILED)
-def _slope(model: Model, ws: Newton, kappa: float, linear: float, quadratic: float, t: float) -> tuple[float, float]:
-    """First and second derivative along the direction of the whole objective at step length t."""
-    first, second = linear + quadratic * t, quadratic
-    for a in range(ws.n_active[0]):
-        c = ws.active[a]
-        n, d, delta, m2 = ws.con.n[c], ws.d[c], ws.delta[c], model.mu[c] ** 2
-        nu, dnu, dd, cross, norm = 0.0, 0.0, 0.0, 0.0, 0.0
-        for i in range(3):
-            nu += n[i] * d[i]
-            dnu += n[i] * delta[i]
-            dd += delta[i] * delta[i]
-            cross += d[i] * delta[i]
-            norm += d[i] * d[i]
-        psi = ws.phi[c] + nu
-        c0 = psi * psi - m2 * (norm - nu * nu)
-        c1 = 2.0 * (psi * dnu - m2 * (cross - nu * dnu))
-        c2 = dnu * dnu - m2 * (dd - dnu * dnu)
-        D, dD = c0 + t * (c1 + t * c2), c1 + 2.0 * t * c2
-        ratio = dD / D
-        first -= ratio / kappa
-        second += (ratio * ratio - 2.0 * c2 / D) / kappa
-    return first, second
-
-
-@njit(**COMPILED)
-def _line_search(model: Model, ws: Newton, kappa: float) -> float:
-    """Return the step length that minimises the objective along ws.direction (safeguarded Newton in one variable)."""
-    linear, quadratic = 0.0, 0.0
-    n_v = ws.dq.shape[0]
-    for i in range(n_v):
-        Qx, Qd = ws.b[i], 0.0
-        for j in range(n_v):
-            Qx += ws.Q[i, j] * ws.dq[j]
-            Qd += ws.Q[i, j] * ws.direction[j]
-        linear += Qx * ws.direction[i]
-        quadratic += Qd * ws.direction[i]
-    high = 1e3
-    for a in range(ws.n_active[0]):
-        c = ws.active[a]
-        high = largest_step(ws.phi[c], model.mu[c], ws.con.n[c], ws.d[c], ws.delta[c], high)
-    low, t = 0.0, min(1.0, 0.95 * high)
-    for _ in range(LINE_SEARCH_STEPS):
-        first, second = _slope(model, ws, kappa, linear, quadratic, t)
-        if first > 0.0:
-            high = t
-        else:
-            low = t
-        following = t - first / second
-        if not (low < following < high):
-            following = 0.5 * (low + high)
-        if abs(following - t) < LINE_SEARCH_ACCURACY * t:
-            return following
-        t = following
-    return low if low > 0.0 else t
-
-
-@njit(**COMPILED)
-def _minimise(model: Model, ws: Newton, kappa: float, tolerance: float, budget: int) -> tuple[int, int, float]:
-    """Newton at one kappa from a dq inside all cones; return (status, iterations, kappa * decrement^2)."""
-    n_v = ws.dq.shape[0]
-    decrement2 = np.inf
-    for iteration in range(budget):
-        assemble_newton(model, ws, kappa)
-        if not factorise(ws.H, ws.L):
-            return NOT_DEFINITE, iteration, decrement2
-        for i in range(n_v):
-            ws.direction[i] = -ws.gradient[i]
-        solve_in_place(ws.L, ws.direction)
-        decrement2 = 0.0
-        for i in range(n_v):
-            decrement2 -= kappa * ws.gradient[i] * ws.direction[i]
+    Gives up, having moved dq and d only, where these are not near enough.
+    """
+    before, used = FULL_STEP_DECREMENT2, 0
+    while used < budget and _linearise_barrier(model, ws, kappa):
+        assemble_newton(model, ws)
+        is_definite, decrease = solve_newton(ws)
+        used += 1
+        decrement2 = kappa * decrease
+        if not is_definite or not decrement2 < before:
+            return is_definite and decrement2 <= max(tolerance, ROUND_OFF_DECREMENT2), used, decrement2
         if decrement2 <= tolerance:
-            return CONVERGED, iteration, decrement2
-        _relative_displacements(model, ws, ws.direction, ws.delta)
-        t = _line_search(model, ws, kappa) if decrement2 > FULL_STEP_DECREMENT2 else 1.0
-        for i in range(n_v):
-            ws.dq[i] += t * ws.direction[i]
-        _update_displacements(model, ws)
-    return ITERATION_LIMIT, budget, decrement2
+            return True, used, decrement2
+        before = decrement2
+        for i in range(ws.dq.shape[0]):
+            ws.dq[i] += ws.direction[i]
+        update_displacements(model, ws)
+    return False, used, np.inf
 
 
 @njit(**COMPILED)
-def _slack(model: Model, ws: Newton, c: int) -> float:
-    """Return psi - mu |d_t|, the distance of d from the boundary of the cone along the normal, m."""
-    n, d = row(ws.con.n, c), row(ws.d, c)
-    nu = dot(n, d)
-    return ws.phi[c] + nu - model.mu[c] * np.sqrt(max(dot(d, d) - nu * nu, 0.0))
+def _is_infeasible(model: Model, ws: Newton) -> bool:
+    """Whether z proves that no displacement below `LARGEST_DISPLACEMENT` lies inside all cones.
 
-
-@njit(**COMPILED)
-def _withdraw_shift(model: Model, ws: Newton) -> float:
-    """Reduce the shift as far as dq stays inside all cones; return the share of it that is left."""
-    keep = 0.0
+    Inside them 0 <= sum z . (M (slip + J dq) + phi n) = sum z . (M slip + phi n) + (sum J' M z) . dq.
+    """
+    ws.gradient[:] = 0.0
+    lacking = 0.0
     for a in range(ws.n_active[0]):
         c = ws.active[a]
-        if ws.shift[c] > 0.0:
-            keep = max(keep, 1.0 - SHIFT_FRACTION * _slack(model, ws, c) / ws.shift[c])
-    for a in range(ws.n_active[0]):
-        c = ws.active[a]
-        ws.phi[c] -= (1.0 - keep) * ws.shift[c]
-        ws.shift[c] *= keep
-    return keep
-
-
-@njit(**COMPILED)
-def _remove_shift(model: Model, ws: Newton, kappa: float) -> tuple[int, int]:
-    """Alternate withdrawing the shift and re-centring until dq is strictly inside the true cones."""
-    iterations = 0
-    for _ in range(MAX_SHIFT_STAGES):
-        keep = _withdraw_shift(model, ws)
-        if keep == 0.0:
-            return CONVERGED, iterations
-        if keep > SLOW_SHIFT:
-            kappa = max(kappa / KAPPA_FACTOR, SMALLEST_KAPPA)  # the cost holds dq back: let the barrier weigh more
-        status, used, _decrement = _minimise(model, ws, kappa, ROUGH_DECREMENT2, MAX_ITERATIONS)
-        iterations += used
-        if status == NOT_DEFINITE:  # the cones have shrunk to a point
-            return INFEASIBLE, iterations
-    return INFEASIBLE, iterations
-
-
-@njit(**COMPILED)
-def measure_gaps(model: Model, ws: Newton, q: FloatArray) -> FloatArray:
-    """Return the signed distances (n_c,), m, of all pairs at q (n_q,)."""
-    update_kinematics(model.tree, q, ws.kin)
-    update_contacts(model.tree, model.pairs, ws.kin, ws.con)
-    return ws.con.phi
-
-
-@njit(**COMPILED)
-def prepare_step(model: Model, ws: Newton, q: FloatArray, u: FloatArray, offset: FloatArray) -> None:
-    """Refresh kinematics, contacts, Q, b and the list of active contacts for (q, u)."""
-    update_kinematics(model.tree, q, ws.kin)
-    update_contacts(model.tree, model.pairs, ws.kin, ws.con)
-    assemble_quadratic(model, ws.kin, q, u, ws.Q, ws.b)
-    count = 0
-    for c in range(model.mu.shape[0]):
-        ws.phi[c] = ws.con.phi[c] + offset[c]
-        ws.shift[c] = 0.0
-        ws.w[c] = 0.0
-        if ws.phi[c] < model.activation:
-            ws.active[count] = c
-            count += 1
-    ws.n_active[0] = count
-
-
-@njit(**COMPILED)
-def _start_shifted(model: Model, ws: Newton) -> bool:
-    """Start from dq = 0, gaps without slack shifted to MIN_START_GAP_M; return whether any shift was needed."""
-    shifted = False
-    ws.dq[:] = 0.0
-    for a in range(ws.n_active[0]):
-        c = ws.active[a]
-        ws.d[c] = ws.slip[c]
-        slack = _slack(model, ws, c)
-        if slack < LEAST_SLACK_M:
-            lacking = MIN_START_GAP_M - slack
-            ws.shift[c] = lacking
-            ws.phi[c] += lacking
-            shifted = True
-    return shifted
+        n, z = row(ws.con.n, c), row(ws.z, c)
+        force = weigh(model.mu[c], n, z)
+        lacking -= ws.phi[c] * dot(n, z) + dot(force, row(ws.slip, c))
+        for k in range(model.pairs.dof_count[c]):
+            ws.gradient[model.pairs.dofs[c, k]] += dot(row(ws.con.J[c], k), force)
+    return lacking > LARGEST_DISPLACEMENT * np.sqrt(np.sum(ws.gradient * ws.gradient))
 
 
 @njit(**COMPILED)
@@ -320,32 +202,32 @@ def solve_step(
 ) -> tuple[int, int, float]:
     """Solve one step into ws.dq; return (status, Newton iterations, kappa * decrement^2).
 
-    offset (n_c,) is added to the gaps, ws.slip to the displacements. With `warm`, ws.dq is tried as the start at the
-    final kappa.
+    offset (n_c,) is added to the gaps, ws.slip to the displacements. With `warm` the start is ws.dq with the forces
+    -ws.w of an earlier solution; contacts without force start from their gaps.
     """
     prepare_step(model, ws, q, u, offset)
-    iterations, stage = 0, min(kappa, FIRST_KAPPA)
-    if warm:
-        _update_displacements(model, ws)
-        if _is_inside(model, ws):
-            status, used, decrement2 = _minimise(model, ws, kappa, tolerance, DIRECT_ITERATIONS)
+    warm = warm and bool(np.any(ws.w))
+    final = 2.0 / kappa
+    target = final if warm else max(final, FIRST_TARGET_J)
+    _start(model, ws, target, warm)
+    iterations, length, mean, decrement2 = 0, 1.0, target, np.inf
+    while iterations < MAX_ITERATIONS:
+        share = FAST if length > LONG_STEP else (MEDIUM if length > SHORT_STEP else SLOW)
+        target = max(final, share * mean)
+        _linearise_primal_dual(model, ws, target)
+        assemble_newton(model, ws)
+        is_definite, _decrease = solve_newton(ws)
+        iterations += 1
+        if not is_definite:
+            return INFEASIBLE if _is_infeasible(model, ws) else NOT_DEFINITE, iterations, decrement2
+        length = _primal_dual_directions(model, ws, target)
+        mean, least, largest = _advance(ws, length)
+        if largest < (1.0 + CENTRED) * final and least > (1.0 - CENTRED) * final:
+            is_solved, used, decrement2 = _finish(model, ws, kappa, tolerance, MAX_ITERATIONS - iterations)
             iterations += used
-            if status == CONVERGED:
-                return status, iterations, decrement2
-    if _start_shifted(model, ws):
-        status, used = _remove_shift(model, ws, stage)
-        iterations += used
-        if status != CONVERGED:
-            return status, iterations, np.inf
-    else:
-        status, used, decrement2 = _minimise(model, ws, kappa, tolerance, DIRECT_ITERATIONS)
-        iterations += used
-        if status == CONVERGED:
-            return status, iterations, decrement2
-        _start_shifted(model, ws)
-    while stage < kappa:
-        status, used, decrement2 = _minimise(model, ws, stage, ROUGH_DECREMENT2, MAX_ITERATIONS)
-        iterations += used
-        stage = min(kappa, KAPPA_FACTOR * stage)
-    status, used, decrement2 = _minimise(model, ws, kappa, tolerance, MAX_ITERATIONS)
-    return status, iterations + used, decrement2
+            if is_solved:
+                return CONVERGED, iterations, decrement2
+            update_displacements(model, ws)
+        if length < SHORT_STEP and _is_infeasible(model, ws):
+            return INFEASIBLE, iterations, decrement2
+    return INFEASIBLE if _is_infeasible(model, ws) else ITERATION_LIMIT, iterations, decrement2

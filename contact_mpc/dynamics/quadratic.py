@@ -14,9 +14,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from contact_mpc.dynamics.flags import COMPILED
 from contact_mpc.geometry.contacts import Kinematics, Pairs
 from contact_mpc.geometry.vectors import Vector, axpy, cross, dof_velocity, dot, minus, rotate, row, scaled
+from contact_mpc.model.flags import COMPILED
 from contact_mpc.model.kinematic_tree import REVOLUTE, Tree
 
 FloatArray = NDArray[np.float64]

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from contact_mpc.dynamics.log_barrier import Newton, make_newton, prepare_step
+from contact_mpc.dynamics.newton import Newton, make_newton, prepare_step
 from contact_mpc.dynamics.quadratic import Model
 from contact_mpc.geometry.contacts import update_kinematics
 from contact_mpc.geometry.convex import ConvexPairs

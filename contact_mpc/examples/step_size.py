@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from contact_mpc.dynamics.log_barrier import make_newton, measure_gaps
+from contact_mpc.dynamics.newton import make_newton, measure_gaps
 from contact_mpc.examples.box_pushing import ground_contacts
 from contact_mpc.examples.drake_reference import Reference, require_drake, simulate_drake
 from contact_mpc.examples.plotting import COLOURS, GREY, label, new_figure

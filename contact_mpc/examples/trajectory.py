@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.dynamics.contact_dynamics import UNBALANCED, ContactDynamics
-from contact_mpc.dynamics.log_barrier import make_newton, measure_gaps
+from contact_mpc.dynamics.newton import make_newton, measure_gaps
 from contact_mpc.errors import InputError
 from contact_mpc.model.system import System
 

@@ -43,7 +43,7 @@ class Pairs(NamedTuple):
         a half-space) or EXTERNAL (no closed form)
     radius : (n_c,) of the sphere or capsule a, m, 0 for others
     sign : (n_c,) +1 where the object owns the sphere a, -1 where it owns b
-    dofs (n_c, m), dof_sign (n_c, m), dof_count (n_c,) : columns of J_c, + for A and - for B
+    dofs (n_c, m), dof_sign (n_c, m), dof_count (n_c,) : columns of J_c in ascending order, + for A and - for B
     """
 
     geom_a: IntArray
@@ -125,7 +125,7 @@ def _pair_dofs(tree: Tree, body_a: int, body_b: int) -> list[tuple[int, float]]:
     chains = [set(tree.chain[b, : tree.chain_count[b]].tolist()) if b >= 0 else set() for b in (body_a, body_b)]
     if chains[0] & chains[1]:
         raise ModelError(f"bodies {body_a} and {body_b} of a contact pair are carried by the same joint")
-    return [(d, 1.0) for d in sorted(chains[0])] + [(d, -1.0) for d in sorted(chains[1])]
+    return sorted([(d, 1.0) for d in chains[0]] + [(d, -1.0) for d in chains[1]])
 
 
 def make_kinematics(tree: Tree) -> Kinematics:

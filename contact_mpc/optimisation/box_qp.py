@@ -18,7 +18,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from contact_mpc.dynamics.cholesky import factorise, solve_in_place
-from contact_mpc.dynamics.flags import COMPILED
+from contact_mpc.model.flags import COMPILED
 
 FloatArray = NDArray[np.float64]
 BOX_CONVERGED, BOX_ITERATION_LIMIT, BOX_NOT_DEFINITE = 0, 1, 2

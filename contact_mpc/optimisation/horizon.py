@@ -17,10 +17,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 from contact_mpc.dynamics.derivatives import solve_derivatives, tangent_derivatives
-from contact_mpc.dynamics.flags import COMPILED
 from contact_mpc.dynamics.integration import integrate_into
-from contact_mpc.dynamics.log_barrier import CONVERGED, Newton, make_newton, solve_step
+from contact_mpc.dynamics.log_barrier import CONVERGED, solve_step
+from contact_mpc.dynamics.newton import Newton, make_newton
 from contact_mpc.dynamics.quadratic import Model
+from contact_mpc.model.flags import COMPILED
 from contact_mpc.model.kinematic_tree import FREE, REVOLUTE, Tree
 from contact_mpc.model.rotations import quaternion_log, quaternion_multiply
 from contact_mpc.model.system import System
@@ -67,7 +68,7 @@ class Horizon(NamedTuple):
 
     q : (T + 1, n_q), u : (T, n_a) nominal in, solution out;  q_ref : (T + 1, n_q) of which q_u counts
     u_ref : (T, n_a), u_before : (n_a,) command before the first step;  offset : (n_c,) added to all gaps, m
-    dq : (T, n_v) displacements, start of the next solve;  force : (T, n_c, 3) on the sphere of each pair, N
+    dq : (T, n_v) displacements;  force : (T, n_c, 3) on the sphere of each pair, N; both start the next solve
     A, B : (T, ..);  S : (T, n_v_u, T n_a) sensitivity of e_{k+1};  H, f : the box program
     status : (T,) of each step;  counts : Newton iterations, factorisations, status of the box program
     last_change : (1,) largest |du|, rad
@@ -107,6 +108,12 @@ def make_horizon(model: Model, n_q: int, T: int) -> Horizon:
     )
 
 
+def forget_solution(hz: Horizon) -> None:
+    """Let the next solve start from nothing."""
+    hz.dq[:] = 0.0
+    hz.force[:] = 0.0
+
+
 @njit(**COMPILED)
 def object_error_into(tree: Tree, n_v_u: int, q_ref: FloatArray, q: FloatArray, out: FloatArray) -> None:
     """Write the tangent difference (n_v_u,) of the objects in q to those in q_ref."""
@@ -129,6 +136,7 @@ def roll_out(model: Model, hz: Horizon, kappa: float, tolerance: float, linearis
     hz.counts[0] = 0
     for k in range(hz.u.shape[0]):
         hz.newton.dq[:] = hz.dq[k]
+        hz.newton.w[:] = -hz.force[k]
         status, iterations, _residual = solve_step(
             model, hz.newton, hz.q[k], hz.u[k], hz.offset, kappa, tolerance, True
         )

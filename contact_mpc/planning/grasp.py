@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
 
 from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.dynamics.log_barrier import make_newton, prepare_step
+from contact_mpc.dynamics.newton import make_newton, prepare_step
 from contact_mpc.geometry.fingers import closest_pair_per_finger, contact_jacobian, finger_of_pairs
 from contact_mpc.model.system import System
 

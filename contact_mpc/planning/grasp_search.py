@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.dynamics.log_barrier import make_newton, measure_gaps
+from contact_mpc.dynamics.newton import make_newton, measure_gaps
 from contact_mpc.geometry.fingers import contact_jacobian, finger_of_pairs, first_body
 from contact_mpc.model.kinematic_tree import REVOLUTE
 from contact_mpc.model.system import System

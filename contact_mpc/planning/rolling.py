@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.dynamics.log_barrier import make_newton, prepare_step
+from contact_mpc.dynamics.newton import make_newton, prepare_step
 from contact_mpc.geometry.fingers import contact_jacobian
 from contact_mpc.model.system import System
 from contact_mpc.planning.grasp import compute_grasp

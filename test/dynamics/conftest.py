@@ -8,7 +8,7 @@ import pytest
 
 from contact_mpc import ContactDynamics
 from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.dynamics.log_barrier import make_newton, prepare_step
+from contact_mpc.dynamics.newton import make_newton, prepare_step
 from contact_mpc.model.system import System, load_system
 from contact_mpc.model.task import load_task
 

@@ -12,7 +12,7 @@ from scipy.sparse import csc_matrix
 from scipy.spatial.transform import Rotation
 
 from contact_mpc import ContactDynamics
-from contact_mpc.dynamics.log_barrier import make_newton, prepare_step
+from contact_mpc.dynamics.newton import make_newton, prepare_step
 from contact_mpc.model.kinematics import forward_kinematics
 from contact_mpc.model.system import System, build_system
 from contact_mpc.model.task import load_task

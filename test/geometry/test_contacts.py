@@ -8,7 +8,7 @@ import pinocchio
 import pytest
 
 from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.dynamics.log_barrier import make_newton, prepare_step
+from contact_mpc.dynamics.newton import make_newton, prepare_step
 from contact_mpc.errors import ModelError
 from contact_mpc.geometry.fingers import finger_of_pairs
 from contact_mpc.model.kinematics import forward_kinematics

@@ -9,7 +9,7 @@ import pytest
 
 from contact_mpc import ContactDynamics
 from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.dynamics.log_barrier import make_newton, measure_gaps
+from contact_mpc.dynamics.newton import make_newton, measure_gaps
 from contact_mpc.errors import ConfigError, ModelError
 from contact_mpc.geometry.contacts import CROSSING, EXTERNAL, LOWEST, POINT, SEGMENTS
 from contact_mpc.geometry.convex import geometry_pose

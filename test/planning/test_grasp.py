@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.dynamics.log_barrier import make_newton, prepare_step
+from contact_mpc.dynamics.newton import make_newton, prepare_step
 from contact_mpc.model.kinematics import forward_kinematics
 from contact_mpc.model.task import TaskConfig, load_task
 from contact_mpc.planning.grasp import Grasp, compute_grasp

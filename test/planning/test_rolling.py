@@ -3,7 +3,7 @@
 import numpy as np
 
 from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.dynamics.log_barrier import make_newton, prepare_step
+from contact_mpc.dynamics.newton import make_newton, prepare_step
 from contact_mpc.model.kinematics import forward_kinematics
 from contact_mpc.model.system import System
 from contact_mpc.model.task import TaskConfig

@@ -16,11 +16,11 @@ from pydrake.systems.framework import DiagramBuilder
 from contact_mpc.dynamics.batch import step_rows
 from contact_mpc.dynamics.conic import solve_conic
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
-from contact_mpc.dynamics.flags import COMPILED
-from contact_mpc.dynamics.log_barrier import Newton, make_newton
+from contact_mpc.dynamics.newton import Newton, make_newton
 from contact_mpc.dynamics.quadratic import Model
 from contact_mpc.dynamics.socp import build_cones
 from contact_mpc.geometry.contacts import update_contacts, update_kinematics
+from contact_mpc.model.flags import COMPILED
 from contact_mpc.model.system import System
 from contact_mpc.sim.drake_plant import DrakePlant
 from contact_mpc.sim.perturbation import PlantPerturbation
