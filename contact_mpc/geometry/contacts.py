@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 
 from contact_mpc.errors import ModelError
 from contact_mpc.geometry.segment_box import segment_box_motion, segment_to_box
-from contact_mpc.geometry.sphere_distance import core_distance
+from contact_mpc.geometry.sphere_distance import core_distance, segment_distance
 from contact_mpc.geometry.turning import nearest_on_segments, rim_direction, rim_motion, segment_motion
 from contact_mpc.geometry.vectors import Vector, axpy, dof_velocity, dot, minus, rotate, row, scaled
+from contact_mpc.model.flags import COMPILED
 from contact_mpc.model.kinematic_tree import BOX, CAPSULE, HALF_SPACE, HULL, RIM, SPHERE, Tree
 from contact_mpc.model.kinematics import dof_axes_into, forward_kinematics_into
 from contact_mpc.model.system import System
@@ -64,7 +65,6 @@ class Kinematics(NamedTuple):
     p: FloatArray
     axes: FloatArray
     origins: FloatArray
-    scratch: FloatArray
 
 
 class Contacts(NamedTuple):
@@ -131,9 +131,7 @@ def _pair_dofs(tree: Tree, body_a: int, body_b: int) -> list[tuple[int, float]]:
 def make_kinematics(tree: Tree) -> Kinematics:
     """Allocate the pose workspace."""
     n_b, n_v = tree.parent.shape[0], tree.dof_body.shape[0]
-    return Kinematics(
-        np.zeros((n_b, 3, 3)), np.zeros((n_b, 3)), np.zeros((n_v, 3)), np.zeros((n_v, 3)), np.zeros((2, 3, 3))
-    )
+    return Kinematics(np.zeros((n_b, 3, 3)), np.zeros((n_b, 3)), np.zeros((n_v, 3)), np.zeros((n_v, 3)))
 
 
 def make_contacts(pairs: Pairs, has_external: bool = False) -> Contacts:
@@ -156,14 +154,14 @@ def make_contacts(pairs: Pairs, has_external: bool = False) -> Contacts:
     )
 
 
-@njit(cache=True)
+@njit(**COMPILED)
 def update_kinematics(tree: Tree, q: FloatArray, kin: Kinematics) -> None:
     """Refresh poses, axes and origins for q (n_q,)."""
-    forward_kinematics_into(tree, q, kin.R, kin.p, kin.scratch)
+    forward_kinematics_into(tree, q, kin.R, kin.p)
     dof_axes_into(tree, kin.R, kin.p, kin.axes, kin.origins)
 
 
-@njit(cache=True)
+@njit(**COMPILED)
 def _geometry_position(tree: Tree, kin: Kinematics, g: int) -> Vector:
     body = tree.geom_body[g]
     if body < 0:
@@ -171,7 +169,14 @@ def _geometry_position(tree: Tree, kin: Kinematics, g: int) -> Vector:
     return axpy(1.0, rotate(kin.R, body, row(tree.p_BG, g)), row(kin.p, body))
 
 
-@njit(cache=True)
+@njit(**COMPILED)
+def _geometry_axis(tree: Tree, kin: Kinematics, g: int) -> Vector:
+    """Return the z axis of the geometry's frame in the world."""
+    body, z = tree.geom_body[g], (tree.R_BG[g, 0, 2], tree.R_BG[g, 1, 2], tree.R_BG[g, 2, 2])
+    return z if body < 0 else rotate(kin.R, body, z)
+
+
+@njit(**COMPILED)
 def _geometry_axes(tree: Tree, kin: Kinematics, g: int) -> tuple[Vector, Vector, Vector]:
     """Return the axes of the geometry's frame, columns of its rotation matrix, in the world."""
     R = tree.R_BG
@@ -184,36 +189,55 @@ def _geometry_axes(tree: Tree, kin: Kinematics, g: int) -> tuple[Vector, Vector,
     return rotate(kin.R, body, x), rotate(kin.R, body, y), rotate(kin.R, body, z)
 
 
-@njit(cache=True)
+@njit(inline="always", **COMPILED)
 def _combine(axes: tuple[Vector, Vector, Vector], c: Vector) -> Vector:
     return axpy(c[0], axes[0], axpy(c[1], axes[1], scaled(c[2], axes[2])))
 
 
-@njit(cache=True)
+@njit(**COMPILED)
+def _write_contact(con: Contacts, c: int, phi: float, n: Vector, p: Vector, centre: Vector) -> None:
+    con.phi[c] = phi
+    for i in range(3):
+        con.n[c, i], con.p[c, i], con.centre[c, i] = n[i], p[i], centre[i]
+
+
+@njit(**COMPILED)
 def _sphere_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: int) -> None:
-    """Fill phi, n, p, centre and N of contact c, in the world frame."""
+    """Fill phi, n, p, centre and N of contact c of a sphere and a box, cylinder or half-space, in the world frame."""
     a, b = pairs.geom_a[c], pairs.geom_b[c]
-    p_A, radius = _geometry_position(tree, kin, a), tree.geom_size[a, 0]
+    p_A = _geometry_position(tree, kin, a)
     axes, arm = _geometry_axes(tree, kin, b), minus(p_A, _geometry_position(tree, kin, b))
     local = (dot(axes[0], arm), dot(axes[1], arm), dot(axes[2], arm))
     s, n_B, N = core_distance(tree.geom_shape[b], row(tree.geom_size, b), local)
-    n, phi = _combine(axes, n_B), s - radius
-    p = axpy(-(radius + 0.5 * phi), n, p_A)
+    n, phi = _combine(axes, n_B), s - pairs.radius[c]
+    _write_contact(con, c, phi, n, axpy(-(pairs.radius[c] + 0.5 * phi), n, p_A), p_A)
     bent = (  # columns of R N
         _combine(axes, (N[0], N[1], N[2])), _combine(axes, (N[1], N[3], N[4])), _combine(axes, (N[2], N[4], N[5])),
     )
-    con.phi[c] = phi
     for i in range(3):
-        con.n[c, i], con.p[c, i], con.centre[c, i] = n[i], p[i], p_A[i]
         for k in range(3):  # N_W = (R N) R'
             con.N[c, i, k] = bent[0][i] * axes[0][k] + bent[1][i] * axes[1][k] + bent[2][i] * axes[2][k]
 
 
-@njit(cache=True)
+@njit(**COMPILED)
+def _round_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: int) -> None:
+    """Fill phi, n, p, centre and N of contact c of a sphere and a sphere or capsule, in the world frame."""
+    a, b = pairs.geom_a[c], pairs.geom_b[c]
+    p_A = _geometry_position(tree, kin, a)
+    arm, axis = minus(p_A, _geometry_position(tree, kin, b)), _geometry_axis(tree, kin, b)
+    s, n, N = segment_distance(arm, axis, tree.geom_size[b, 1])
+    phi = s - tree.geom_size[b, 0] - pairs.radius[c]
+    _write_contact(con, c, phi, n, axpy(-(pairs.radius[c] + 0.5 * phi), n, p_A), p_A)
+    con.N[c, 0, 0], con.N[c, 0, 1], con.N[c, 0, 2] = N[0], N[1], N[2]
+    con.N[c, 1, 0], con.N[c, 1, 1], con.N[c, 1, 2] = N[1], N[3], N[4]
+    con.N[c, 2, 0], con.N[c, 2, 1], con.N[c, 2, 2] = N[2], N[4], N[5]
+
+
+@njit(**COMPILED)
 def _segment_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: int) -> None:
     """Fill contact c of two capsules, in the world frame."""
     a, b = pairs.geom_a[c], pairs.geom_b[c]
-    u, w = _geometry_axes(tree, kin, a)[2], _geometry_axes(tree, kin, b)[2]
+    u, w = _geometry_axis(tree, kin, a), _geometry_axis(tree, kin, b)
     half_a, half_b = tree.geom_size[a, 1], tree.geom_size[b, 1]
     p_A, p_B = _geometry_position(tree, kin, a), _geometry_position(tree, kin, b)
     s, t = nearest_on_segments(p_A, u, half_a, p_B, w, half_b)
@@ -226,11 +250,11 @@ def _segment_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c
     _write_contact(con, c, phi, n, axpy(-(pairs.radius[c] + 0.5 * phi), n, centre), centre)
 
 
-@njit(cache=True)
+@njit(**COMPILED)
 def _crossing_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: int) -> None:
     """Fill contact c of a capsule and a box, in the world frame."""
     a, b = pairs.geom_a[c], pairs.geom_b[c]
-    u, axes = _geometry_axes(tree, kin, a)[2], _geometry_axes(tree, kin, b)
+    u, axes = _geometry_axis(tree, kin, a), _geometry_axes(tree, kin, b)
     p_A, half = _geometry_position(tree, kin, a), row(tree.geom_size, b)
     arm = minus(p_A, _geometry_position(tree, kin, b))
     local = (dot(axes[0], arm), dot(axes[1], arm), dot(axes[2], arm))
@@ -242,11 +266,11 @@ def _crossing_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, 
     _write_contact(con, c, phi, n, axpy(-(pairs.radius[c] + 0.5 * phi), n, centre), centre)
 
 
-@njit(cache=True)
+@njit(**COMPILED)
 def _rim_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: int) -> None:
     """Fill contact c of the lowest point of a rim over a half-space, in the world frame."""
     a, b = pairs.geom_a[c], pairs.geom_b[c]
-    axis, n = _geometry_axes(tree, kin, a)[2], _geometry_axes(tree, kin, b)[2]
+    axis, n = _geometry_axis(tree, kin, a), _geometry_axis(tree, kin, b)
     d, length = rim_direction(n, axis)
     centre = axpy(tree.geom_size[a, 1], d, _geometry_position(tree, kin, a))
     phi = dot(n, minus(centre, _geometry_position(tree, kin, b)))
@@ -254,19 +278,16 @@ def _rim_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: in
     _write_contact(con, c, phi, n, axpy(-0.5 * phi, n, centre), centre)
 
 
-@njit(cache=True)
-def _write_contact(con: Contacts, c: int, phi: float, n: Vector, p: Vector, centre: Vector) -> None:
-    con.phi[c] = phi
-    for i in range(3):
-        con.n[c, i], con.p[c, i], con.centre[c, i] = n[i], p[i], centre[i]
-
-
-@njit(cache=True)
+@njit(**COMPILED)
 def update_contacts(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts) -> None:
     """Refresh all contacts for the poses in kin: phi, n, p, N and the columns of J_c."""
     for c in range(pairs.mu.shape[0]):
         if pairs.kind[c] == POINT:
-            _sphere_contact(tree, pairs, kin, con, c)
+            shape = tree.geom_shape[pairs.geom_b[c]]
+            if shape in (SPHERE, CAPSULE):
+                _round_contact(tree, pairs, kin, con, c)
+            else:
+                _sphere_contact(tree, pairs, kin, con, c)
         elif pairs.kind[c] == SEGMENTS:
             _segment_contact(tree, pairs, kin, con, c)
         elif pairs.kind[c] == CROSSING:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from contact_mpc.geometry.sphere_distance import beyond, face_normal
 from contact_mpc.geometry.vectors import Vector, axpy, cross, dot, scaled
+from contact_mpc.model.flags import COMPILED
 
 FloatArray = NDArray[np.float64]
 Axes = tuple[Vector, Vector, Vector]
@@ -32,7 +33,7 @@ ZERO = (0.0, 0.0, 0.0)
 TERNARY_STEPS = 52
 
 
-@njit(inline="always", cache=True)
+@njit(inline="always", **COMPILED)
 def _outside(t: float, c: Vector, u: Vector, half: Vector) -> Vector:
     """Return r(t)."""
     return (
@@ -42,13 +43,13 @@ def _outside(t: float, c: Vector, u: Vector, half: Vector) -> Vector:
     )
 
 
-@njit(inline="always", cache=True)
+@njit(inline="always", **COMPILED)
 def _depth(t: float, c: Vector, u: Vector, half: Vector) -> float:
     """Return the signed distance of a point inside the box from its faces, max_i |c_i + t u_i| - h_i."""
     return max(abs(c[0] + t * u[0]) - half[0], abs(c[1] + t * u[1]) - half[1], abs(c[2] + t * u[2]) - half[2])
 
 
-@njit(cache=True)
+@njit(**COMPILED)
 def _deepest(c: Vector, u: Vector, length: float, half: Vector) -> float:
     """Return the t at which the depth, convex along the segment, is least (ternary search, to 1e-9 of the length)."""
     low, high = -length, length
@@ -61,7 +62,7 @@ def _deepest(c: Vector, u: Vector, length: float, half: Vector) -> float:
     return 0.5 * (low + high)
 
 
-@njit(cache=True)
+@njit(**COMPILED)
 def nearest_to_box(c: Vector, u: Vector, length: float, half: Vector) -> float:
     """Return the t in [-length, length] whose point c + t u is nearest to, or deepest in, the box."""
     low, high = -length, length
@@ -83,7 +84,7 @@ def nearest_to_box(c: Vector, u: Vector, length: float, half: Vector) -> float:
     return t if dot(r, r) > 0.0 else _deepest(c, u, length, half)
 
 
-@njit(cache=True)
+@njit(**COMPILED)
 def segment_to_box(
     c: Vector, u: Vector, length: float, half: Vector
 ) -> tuple[float, float, Vector, Vector, bool]:
@@ -101,7 +102,7 @@ def segment_to_box(
     return t, s, scaled(1.0 / s, r), free, abs(t) < length
 
 
-@njit(cache=True)
+@njit(**COMPILED)
 def _project(axes: Axes, free: Vector, x: Vector) -> Vector:
     """Return F x in the world."""
     found = ZERO
@@ -110,7 +111,7 @@ def _project(axes: Axes, free: Vector, x: Vector) -> Vector:
     return found
 
 
-@njit(cache=True)
+@njit(**COMPILED)
 def segment_box_motion(
     contact: int, s: float, n: Vector, u: Vector, axes: Axes, free: Vector, slides: bool,
     N: FloatArray, M: FloatArray, T: FloatArray, P: FloatArray,

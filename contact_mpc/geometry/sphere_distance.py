@@ -17,7 +17,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from contact_mpc.geometry.vectors import Vector, dot
+from contact_mpc.geometry.vectors import Vector, axpy, dot
+from contact_mpc.model.flags import COMPILED
 from contact_mpc.model.kinematic_tree import BOX, CAPSULE, CYLINDER, HALF_SPACE
 
 FloatArray = NDArray[np.float64]
@@ -26,7 +27,7 @@ TINY_M = 1e-12  # below it a direction is undefined and the z axis is taken
 FLAT = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-@njit(cache=True)
+@njit(**COMPILED)
 def _radial(r: Vector, rank: Vector) -> tuple[float, Vector, Symmetric]:
     """Distance |r|, its normal and its curvature, where only the axes with rank = 1 are free."""
     s = np.sqrt(dot(r, r))
@@ -38,19 +39,35 @@ def _radial(r: Vector, rank: Vector) -> tuple[float, Vector, Symmetric]:
     return s, (x, y, z), N
 
 
-@njit(cache=True)
-def _segment(c: Vector, half_length: float) -> tuple[float, Vector, Symmetric]:
-    along = min(max(c[2], -half_length), half_length)
-    return _radial((c[0], c[1], c[2] - along), (1.0, 1.0, 0.0 if along == c[2] else 1.0))
+@njit(inline="always", **COMPILED)
+def segment_distance(arm: Vector, axis: Vector, half_length: float) -> tuple[float, Vector, Symmetric]:
+    """Return distance, normal and curvature for a segment (or a point: half_length = 0) about the origin, in any frame.
+
+    arm is the sphere's centre, axis the segment's direction.
+    """
+    along = dot(axis, arm)
+    beside = -half_length < along < half_length
+    r = axpy(-min(max(along, -half_length), half_length), axis, arm)
+    s = np.sqrt(dot(r, r))
+    if s < TINY_M:
+        return s, (0.0, 0.0, 1.0), FLAT
+    i = 1.0 / s
+    x, y, z = r[0] * i, r[1] * i, r[2] * i
+    a_0, a_1, a_2 = axis if beside else (0.0, 0.0, 0.0)
+    N = (
+        (1.0 - x * x - a_0 * a_0) * i, (-x * y - a_0 * a_1) * i, (-x * z - a_0 * a_2) * i,
+        (1.0 - y * y - a_1 * a_1) * i, (-y * z - a_1 * a_2) * i, (1.0 - z * z - a_2 * a_2) * i,
+    )
+    return s, (x, y, z), N
 
 
-@njit(cache=True)
+@njit(**COMPILED)
 def beyond(x: float, half: float) -> float:
     """How far x lies outside [-half, half], signed."""
     return x - min(max(x, -half), half)
 
 
-@njit(cache=True)
+@njit(**COMPILED)
 def face_normal(c: Vector, half: Vector) -> tuple[float, Vector]:
     """Return the signed distance, m, and the normal in the box's frame of the nearest face of a box around c."""
     depth = (abs(c[0]) - half[0], abs(c[1]) - half[1], abs(c[2]) - half[2])
@@ -61,7 +78,7 @@ def face_normal(c: Vector, half: Vector) -> tuple[float, Vector]:
     return depth[2], (0.0, 0.0, 1.0 if c[2] >= 0.0 else -1.0)
 
 
-@njit(cache=True)
+@njit(**COMPILED)
 def _box(c: Vector, half: Vector) -> tuple[float, Vector, Symmetric]:
     r = (beyond(c[0], half[0]), beyond(c[1], half[1]), beyond(c[2], half[2]))
     rank = (1.0 if r[0] != 0.0 else 0.0, 1.0 if r[1] != 0.0 else 0.0, 1.0 if r[2] != 0.0 else 0.0)
@@ -71,7 +88,7 @@ def _box(c: Vector, half: Vector) -> tuple[float, Vector, Symmetric]:
     return s, n, FLAT
 
 
-@njit(cache=True)
+@njit(**COMPILED)
 def _cylinder(c: Vector, radius: float, half: float) -> tuple[float, Vector, Symmetric]:
     """Distance to a solid cylinder about z, a box in the half plane (rho, z).
 
@@ -99,7 +116,7 @@ def _cylinder(c: Vector, radius: float, half: float) -> tuple[float, Vector, Sym
     return s, (n_rho * ex, n_rho * ey, n_z), N
 
 
-@njit(cache=True)
+@njit(**COMPILED)
 def core_distance(shape: int, size: Vector, c: Vector) -> tuple[float, Vector, Symmetric]:
     """Return the distance, m, from the point c in the shape's frame to the shape, its normal n and curvature N, 1/m.
 
@@ -111,5 +128,5 @@ def core_distance(shape: int, size: Vector, c: Vector) -> tuple[float, Vector, S
         return _cylinder(c, size[0], size[1])
     if shape == HALF_SPACE:
         return c[2], (0.0, 0.0, 1.0), FLAT
-    s, n, N = _segment(c, size[1]) if shape == CAPSULE else _radial(c, (1.0, 1.0, 1.0))
+    s, n, N = segment_distance(c, (0.0, 0.0, 1.0), size[1] if shape == CAPSULE else 0.0)
     return s - size[0], n, N

@@ -18,13 +18,14 @@ from numba import njit
 from numpy.typing import NDArray
 
 from contact_mpc.geometry.vectors import Vector, axpy, cross, dot, minus, scaled
+from contact_mpc.model.flags import COMPILED
 
 FloatArray = NDArray[np.float64]
 PARALLEL = 1e-9  # sin^2 of the angle below which two segments count as parallel
 TINY_M = 1e-12
 
 
-@njit(cache=True)
+@njit(**COMPILED)
 def nearest_on_segments(
     a: Vector, u: Vector, half_a: float, b: Vector, w: Vector, half_b: float
 ) -> tuple[float, float]:
@@ -38,7 +39,7 @@ def nearest_on_segments(
     return s, t
 
 
-@njit(cache=True)
+@njit(**COMPILED)
 def _write_outer(out: FloatArray, c: int, scale: float, x: Vector, y: Vector) -> None:
     """Write scale x y' to out[c]."""
     for i in range(3):
@@ -46,12 +47,12 @@ def _write_outer(out: FloatArray, c: int, scale: float, x: Vector, y: Vector) ->
             out[c, i, k] = scale * x[i] * y[k]
 
 
-@njit(cache=True)
+@njit(**COMPILED)
 def _unit(i: int) -> Vector:
     return 1.0 if i == 0 else 0.0, 1.0 if i == 1 else 0.0, 1.0 if i == 2 else 0.0
 
 
-@njit(cache=True)
+@njit(**COMPILED)
 def segment_motion(
     c: int, r: Vector, n: Vector, u: Vector, w: Vector, inside_a: bool, inside_b: bool,
     N: FloatArray, M: FloatArray, T: FloatArray, P: FloatArray,
@@ -85,7 +86,7 @@ def segment_motion(
             N[c, i, k], M[c, i, k] = dN[i], dM[i]
 
 
-@njit(cache=True)
+@njit(**COMPILED)
 def rim_direction(n: Vector, axis: Vector) -> tuple[Vector, float]:
     """Return d, the direction from the centre of a rim to its lowest point over a plane of normal n, and |e|."""
     e = axpy(-dot(n, axis), axis, n)
@@ -96,7 +97,7 @@ def rim_direction(n: Vector, axis: Vector) -> tuple[Vector, float]:
     return scaled(-1.0 / length, e), length
 
 
-@njit(cache=True)
+@njit(**COMPILED)
 def rim_motion(
     c: int, n: Vector, axis: Vector, d: Vector, length: float, radius: float,
     N: FloatArray, M: FloatArray, T: FloatArray, P: FloatArray,

@@ -4,82 +4,91 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from contact_mpc.model.flags import COMPILED
 from contact_mpc.model.kinematic_tree import FREE, REVOLUTE, Tree
-from contact_mpc.model.rotations import quaternion_to_matrix
 
 FloatArray = NDArray[np.float64]
 
 
-@njit(cache=True)
-def _multiply_into(A: FloatArray, B: FloatArray, out: FloatArray) -> None:
+@njit(**COMPILED)
+def _place_free(q: FloatArray, i: int, b: int, R: FloatArray, p: FloatArray) -> None:
+    """Write the pose of the free body b from q[i : i + 7]."""
+    w, x, y, z = q[i], q[i + 1], q[i + 2], q[i + 3]
+    R[b, 0, 0], R[b, 0, 1], R[b, 0, 2] = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)
+    R[b, 1, 0], R[b, 1, 1], R[b, 1, 2] = 2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)
+    R[b, 2, 0], R[b, 2, 1], R[b, 2, 2] = 2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)
+    for k in range(3):
+        p[b, k] = q[i + 4 + k]
+
+
+@njit(**COMPILED)
+def _place_joint_frame(tree: Tree, b: int, R: FloatArray, p: FloatArray) -> None:
+    """Write the pose of the joint that carries b, at zero, from the parent's."""
+    parent, R_PJ, p_PJ = tree.parent[b], tree.R_PJ, tree.p_PJ
+    if parent < 0:
+        for i in range(3):
+            p[b, i] = p_PJ[b, i]
+            for j in range(3):
+                R[b, i, j] = R_PJ[b, i, j]
+        return
     for i in range(3):
+        x, y, z = R[parent, i, 0], R[parent, i, 1], R[parent, i, 2]
+        p[b, i] = p[parent, i] + x * p_PJ[b, 0] + y * p_PJ[b, 1] + z * p_PJ[b, 2]
         for j in range(3):
-            out[i, j] = A[i, 0] * B[0, j] + A[i, 1] * B[1, j] + A[i, 2] * B[2, j]
+            R[b, i, j] = x * R_PJ[b, 0, j] + y * R_PJ[b, 1, j] + z * R_PJ[b, 2, j]
 
 
-@njit(cache=True)
-def _rotate_about(axis: FloatArray, angle: float, out: FloatArray) -> None:
-    """Write Exp(axis angle) (Rodrigues)."""
+@njit(**COMPILED)
+def _turn_about_axis(tree: Tree, b: int, angle: float, R: FloatArray) -> None:
+    """Replace R[b] by R[b] Exp(axis angle): rows r become cos r + (1 - cos) (r . axis) axis - sin axis x r."""
     c, s = np.cos(angle), np.sin(angle)
-    x, y, z = axis[0], axis[1], axis[2]
-    t = 1.0 - c
-    out[0, 0], out[0, 1], out[0, 2] = c + t * x * x, t * x * y - s * z, t * x * z + s * y
-    out[1, 0], out[1, 1], out[1, 2] = t * x * y + s * z, c + t * y * y, t * y * z - s * x
-    out[2, 0], out[2, 1], out[2, 2] = t * x * z - s * y, t * y * z + s * x, c + t * z * z
+    x, y, z = tree.axis_J[b, 0], tree.axis_J[b, 1], tree.axis_J[b, 2]
+    for i in range(3):
+        r_0, r_1, r_2 = R[b, i, 0], R[b, i, 1], R[b, i, 2]
+        along = (1.0 - c) * (r_0 * x + r_1 * y + r_2 * z)
+        R[b, i, 0] = c * r_0 + along * x - s * (y * r_2 - z * r_1)
+        R[b, i, 1] = c * r_1 + along * y - s * (z * r_0 - x * r_2)
+        R[b, i, 2] = c * r_2 + along * z - s * (x * r_1 - y * r_0)
 
 
-@njit(cache=True)
-def forward_kinematics_into(tree: Tree, q: FloatArray, R: FloatArray, p: FloatArray, scratch: FloatArray) -> None:
-    """Write R_WB (n_b, 3, 3) and p_WB (n_b, 3) of every body; scratch is (2, 3, 3)."""
-    R_WJ, R_J = scratch[0], scratch[1]
+@njit(**COMPILED)
+def forward_kinematics_into(tree: Tree, q: FloatArray, R: FloatArray, p: FloatArray) -> None:
+    """Write R_WB (n_b, 3, 3) and p_WB (n_b, 3) of every body."""
     for b in range(tree.parent.shape[0]):
-        parent, i = tree.parent[b], tree.i_q[b]
+        i = tree.i_q[b]
         if tree.joint[b] == FREE:
-            R[b] = quaternion_to_matrix(q[i : i + 4])
-            p[b] = q[i + 4 : i + 7]
+            _place_free(q, i, b, R, p)
             continue
-        if parent < 0:
-            R_WJ[:] = tree.R_PJ[b]
-            p[b] = tree.p_PJ[b]
-        else:
-            _multiply_into(R[parent], tree.R_PJ[b], R_WJ)
-            for k in range(3):
-                p[b, k] = p[parent, k] + (
-                    R[parent, k, 0] * tree.p_PJ[b, 0]
-                    + R[parent, k, 1] * tree.p_PJ[b, 1]
-                    + R[parent, k, 2] * tree.p_PJ[b, 2]
-                )
-        axis = tree.axis_J[b]
+        _place_joint_frame(tree, b, R, p)
         if tree.joint[b] == REVOLUTE:
-            _rotate_about(axis, q[i], R_J)
-            _multiply_into(R_WJ, R_J, R[b])
-        else:
-            R[b] = R_WJ
-            for k in range(3):
-                p[b, k] += (R_WJ[k, 0] * axis[0] + R_WJ[k, 1] * axis[1] + R_WJ[k, 2] * axis[2]) * q[i]
+            _turn_about_axis(tree, b, q[i], R)
+            continue
+        x, y, z = tree.axis_J[b, 0], tree.axis_J[b, 1], tree.axis_J[b, 2]
+        for k in range(3):
+            p[b, k] += (R[b, k, 0] * x + R[b, k, 1] * y + R[b, k, 2] * z) * q[i]
 
 
-@njit(cache=True)
+@njit(**COMPILED)
 def forward_kinematics(tree: Tree, q: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return R_WB (n_b, 3, 3) and p_WB (n_b, 3), m, of every body for a configuration q (n_q,)."""
     n_b = tree.parent.shape[0]
     R, p = np.empty((n_b, 3, 3)), np.empty((n_b, 3))
-    forward_kinematics_into(tree, q, R, p, np.empty((2, 3, 3)))
+    forward_kinematics_into(tree, q, R, p)
     return R, p
 
 
-@njit(cache=True)
+@njit(**COMPILED)
 def dof_axes_into(tree: Tree, R: FloatArray, p: FloatArray, axes: FloatArray, origins: FloatArray) -> None:
     """Write the world axis and a point on it (n_v, 3) of every degree of freedom."""
     for b in range(tree.parent.shape[0]):
         d = tree.i_v[b]
         if tree.joint[b] == FREE:
             for k in range(6):
-                axes[d + k] = 0.0
-                axes[d + k, k % 3] = 1.0
-                origins[d + k] = p[b]
+                for i in range(3):
+                    axes[d + k, i] = 1.0 if i == k % 3 else 0.0
+                    origins[d + k, i] = p[b, i]
         else:
-            for k in range(3):
-                a = tree.axis_J[b]
-                axes[d, k] = R[b, k, 0] * a[0] + R[b, k, 1] * a[1] + R[b, k, 2] * a[2]
-                origins[d, k] = p[b, k]
+            x, y, z = tree.axis_J[b, 0], tree.axis_J[b, 1], tree.axis_J[b, 2]
+            for i in range(3):
+                axes[d, i] = R[b, i, 0] * x + R[b, i, 1] * y + R[b, i, 2] * z
+                origins[d, i] = p[b, i]
