@@ -70,28 +70,37 @@ def _turn(tree: Tree, kin: Kinematics, d: int) -> Vector:
 def assemble_quadratic(
     model: Model, kin: Kinematics, q: FloatArray, u: FloatArray, Q: FloatArray, b: FloatArray
 ) -> None:
-    """Write Q (n_v, n_v) and b (n_v,) at (q, u); kin must belong to q."""
+    """Write Q (n_v, n_v; zero where it couples robots) and b (n_v,) at (q, u); kin must belong to q."""
     tree, n_v_u, n_a = model.tree, model.n_v_u, model.K.shape[0]
-    Q[:, :] = 0.0
-    b[:] = 0.0
     n_q_u = q.shape[0] - n_a
+    for i in range(n_v_u):
+        b[i] = 0.0
+        for j in range(n_v_u):
+            Q[i, j] = 0.0
     for i in range(n_a):
         Q[n_v_u + i, n_v_u + i] = model.K[i]
         b[n_v_u + i] = -model.K[i] * (u[i] - q[n_q_u + i])
     gravity = (model.gravity[0], model.gravity[1], model.gravity[2])
     inverse_h2 = 1.0 / (model.h * model.h)
+    columns = np.empty((tree.chain.shape[1], 6))
     for body in range(tree.parent.shape[0]):
         if tree.i_v[body] >= n_v_u or tree.mass[body] == 0.0:
             continue
         centre, mass = _centre_of_mass(tree, kin, body), tree.mass[body]
         for k in range(tree.chain_count[body]):
             d = tree.chain[body, k]
-            J_d, momentum = _column(tree, kin, d, centre), _inertia_times(tree, kin, body, _turn(tree, kin, d))
+            J_d, turn = _column(tree, kin, d, centre), _turn(tree, kin, d)
+            momentum = _inertia_times(tree, kin, body, turn)
             b[d] -= mass * dot(J_d, gravity)
-            for m in range(tree.chain_count[body]):
-                e = tree.chain[body, m]
-                linear = mass * dot(J_d, _column(tree, kin, e, centre))
-                Q[d, e] += inverse_h2 * (linear + dot(momentum, _turn(tree, kin, e)))
+            for i in range(3):
+                columns[k, i], columns[k, 3 + i] = J_d[i], turn[i]
+            for m in range(k + 1):
+                e, value = tree.chain[body, m], 0.0
+                for i in range(3):
+                    value += mass * J_d[i] * columns[m, i] + momentum[i] * columns[m, 3 + i]
+                Q[d, e] += inverse_h2 * value
+                if m < k:
+                    Q[e, d] += inverse_h2 * value
 
 
 @njit(**COMPILED)
