@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from contact_mpc.dynamics.cholesky import factorise, solve_in_place
 from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.dynamics.flags import COMPILED
-from contact_mpc.dynamics.log_barrier import make_newton, measure_gaps
+from contact_mpc.dynamics.newton import make_newton, measure_gaps
 from contact_mpc.geometry.contacts import EXTERNAL, Contacts, Pairs
 from contact_mpc.geometry.fingers import closest_pair_per_finger, finger_of_pairs
+from contact_mpc.model.flags import COMPILED
 from contact_mpc.model.kinematic_tree import REVOLUTE
 from contact_mpc.model.system import System
 
