@@ -24,6 +24,7 @@ from contact_mpc.optimisation.horizon import (
     Weights,
     build_bounds,
     build_weights,
+    forget_solution,
     make_horizon,
     roll_out,
     solve_program,
@@ -124,7 +125,7 @@ def optimise_commands(
             best, best_cost, scale = nominal, cost, min(1.0, 2.0 * scale)
         else:
             hz.u[:], scale = best, 0.25 * scale
-            hz.dq[:] = 0.0
+            forget_solution(hz)
         if progress is not None:
             progress(iteration + 1, best_cost)
         is_last = kappa == config.kappa_per_j

@@ -12,11 +12,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from contact_mpc.dynamics.flags import COMPILED
-from contact_mpc.dynamics.log_barrier import Newton, measure_gaps
+from contact_mpc.dynamics.newton import Newton, measure_gaps
 from contact_mpc.dynamics.quadratic import Model
 from contact_mpc.errors import ConfigError
 from contact_mpc.geometry.contacts import update_kinematics
+from contact_mpc.model.flags import COMPILED
 from contact_mpc.model.system import System
 from contact_mpc.planning.problem import CloseConfig, ContactConfig
 

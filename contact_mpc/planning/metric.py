@@ -21,7 +21,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from contact_mpc.dynamics.cholesky import factorise
-from contact_mpc.dynamics.flags import COMPILED
+from contact_mpc.model.flags import COMPILED
 from contact_mpc.model.kinematic_tree import Tree
 from contact_mpc.optimisation.horizon import object_error_into
 

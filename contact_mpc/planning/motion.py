@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from contact_mpc.dynamics.log_barrier import CONVERGED, measure_gaps, solve_step
+from contact_mpc.dynamics.log_barrier import CONVERGED, solve_step
+from contact_mpc.dynamics.newton import measure_gaps
 from contact_mpc.planning.contact_sampling import close_finger, preload
 from contact_mpc.planning.regrasping import (
     READY,

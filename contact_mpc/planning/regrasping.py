@@ -9,9 +9,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from contact_mpc.dynamics.flags import COMPILED
-from contact_mpc.dynamics.log_barrier import Newton, measure_gaps
+from contact_mpc.dynamics.newton import Newton, measure_gaps
 from contact_mpc.dynamics.quadratic import Model
+from contact_mpc.model.flags import COMPILED
 from contact_mpc.planning.contact_sampling import Sampler, draw_posture, least_gap
 
 FloatArray = NDArray[np.float64]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.dynamics.log_barrier import Newton, make_newton, measure_gaps
+from contact_mpc.dynamics.newton import Newton, make_newton, measure_gaps
 from contact_mpc.dynamics.quadratic import Model
 from contact_mpc.errors import InputError, PlanError
 from contact_mpc.model.kinematic_tree import FREE

@@ -22,10 +22,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 from contact_mpc.dynamics.derivatives import solve_derivatives, tangent_derivatives
-from contact_mpc.dynamics.flags import COMPILED
 from contact_mpc.dynamics.integration import integrate_into
-from contact_mpc.dynamics.log_barrier import CONVERGED, Newton, measure_gaps, solve_step
+from contact_mpc.dynamics.log_barrier import CONVERGED, solve_step
+from contact_mpc.dynamics.newton import Newton, measure_gaps
 from contact_mpc.dynamics.quadratic import Model
+from contact_mpc.model.flags import COMPILED
 from contact_mpc.optimisation.box_qp import StagedHessian, solve_box_qp
 from contact_mpc.optimisation.horizon import object_error_into
 from contact_mpc.planning.contact_sampling import (
