@@ -212,6 +212,10 @@ class ContactDynamics:
         tangent_derivatives(self.model, self._workspace, X, A, B)
         return Linearisation(A, B, self._workspace.dq.copy(), result)
 
+    def margin(self, q: FloatArray, u: FloatArray, offset: FloatArray | None = None) -> float:
+        """Return how clearly the laws of a qp or socp step are active or inactive, m; 0 at a change of mode."""
+        return self._step(*self._check(q, u, offset))[2].margin
+
     def assemble(self, q: FloatArray, u: FloatArray, offset: FloatArray | None = None) -> StepProblem:
         """Return the matrices of the step at (q, u), as the solvers of socp, qp and lcp see them."""
         return self._builder.build(*self._check(q, u, offset))

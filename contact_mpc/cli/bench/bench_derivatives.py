@@ -1,0 +1,162 @@
+"""``contact-mpc bench derivatives``: A and B of all smooth formulations against differences, in random states.
+
+Per system half of the states have a pair apart by 0.5 to 5 mm, half one that penetrates by 0.5 to 3 mm. Differences are
+those of the step itself, central, of fourth order. The error of a state is the largest deviation of an entry of [A B],
+relative to the largest entry of the differences. Near a change of mode the exact steps (qp, socp) have no derivative:
+states whose laws are not clearly active or inactive are left out and counted.
+"""
+
+import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
+from contact_mpc.dynamics.batch import step_batch
+from contact_mpc.dynamics.contact_dynamics import ContactDynamics
+from contact_mpc.dynamics.random_states import draw_states
+from contact_mpc.errors import InputError
+from contact_mpc.model.system import System, load_system
+from contact_mpc.model.task import load_task
+
+FloatArray = NDArray[np.float64]
+GAPS_M = {"apart": (5e-4, 5e-3), "penetrating": (-3e-3, -5e-4)}
+LARGEST_ERROR = 1e-6
+NEWTON_TOLERANCE = 1e-18  # of the smoothed steps whose differences are taken
+CLEAR_M = 2e-5  # laws of qp and socp must be that clearly active or inactive
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A system, the task whose start is the centre of its states (None: its default), and their spread, rad and m."""
+
+    system: str
+    task: str | None
+    spread: float
+
+
+@dataclass(frozen=True)
+class Method:
+    """A formulation at one barrier weight, and the step of its differences, rad and m."""
+
+    formulation: str
+    kappa_per_j: float | None
+    difference: float
+
+    @property
+    def name(self) -> str:
+        """Return what tables call it."""
+        return self.formulation if self.kappa_per_j is None else f"{self.formulation} {self.kappa_per_j:.0e}/J"
+
+
+SUBJECTS = (
+    Subject("planar_hand_ball", "planar_hand_ball", 0.01), Subject("allegro_ball", "allegro_ball", 0.01),
+    Subject("allegro_cube", None, 0.05), Subject("anypulator_door", "anypulator_door", 0.1),
+)
+METHODS = (
+    Method("log_barrier", 1e2, 1e-5), Method("log_barrier", 1e4, 1e-5), Method("log_barrier", 1e5, 5e-6),
+    Method("qp", None, 2e-6), Method("socp", None, 2e-6),
+)
+
+
+def bench_derivatives(
+    states: Annotated[int, typer.Option(min=2, help="States per system and formulation.")] = 200,
+    system: Annotated[list[str] | None, typer.Option(help="One of the systems; may be repeated.")] = None,
+    formulation: Annotated[list[str] | None, typer.Option(help="One of the formulations; may be repeated.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the states.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Check A and B of log_barrier, qp and socp against central differences of the step in random states."""
+    subjects = [item for item in SUBJECTS if not system or item.system in system]
+    methods = [item for item in METHODS if not formulation or item.formulation in formulation]
+    if not subjects or not methods:
+        raise InputError(
+            f"system {system}, formulation {formulation}; systems: {', '.join(item.system for item in SUBJECTS)}; "
+            "formulations: log_barrier, qp, socp"
+        )
+    rows = []
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        for subject in subjects:
+            for method in bar.track(methods, description=subject.system):
+                rows.append(study(subject, method, states, seed))
+    result = {
+        "seed": seed, "states": states, "largest_relative_error": max(row["largest_relative_error"] for row in rows),
+        "studies": rows, "goal_met": all(row["largest_relative_error"] <= LARGEST_ERROR for row in rows),
+    }
+    emit(result, as_json, make_table(result))
+    raise typer.Exit(0 if result["goal_met"] else EXIT_GOAL_MISSED)
+
+
+def study(subject: Subject, method: Method, states: int, seed: int) -> dict[str, Any]:
+    """Return the errors of one formulation on one system; the same seed draws the same states on every machine."""
+    system = load_system(subject.system)
+    q_centre = load_task(subject.task).start_q if subject.task else system.q_default
+    dynamics = ContactDynamics(system, method.formulation, kappa=method.kappa_per_j, tolerance=NEWTON_TOLERANCE)
+    drawing = ContactDynamics(system)  # states that the smoothed step of the system itself can leave
+    errors, left_out = [], 0
+    for gap_m in GAPS_M.values():
+        rng = np.random.default_rng(seed)
+        kept = 0
+        while kept < states // 2:
+            (q, u), = draw_states(drawing, q_centre, subject.spread, 1, gap_m, rng)
+            error = derivative_error(dynamics, q, u, method.difference)
+            if error is None:
+                left_out += 1
+                if left_out > 20 * states:
+                    raise InputError(f"{subject.system}, {method.name}: hardly any state is away from a change of mode")
+                continue
+            kept += 1
+            errors.append(error)
+    return {
+        "system": subject.system, "method": method.name, "states": len(errors), "left_out": left_out,
+        "largest_relative_error": max(errors), "median_relative_error": float(np.median(errors)),
+    }
+
+
+def derivative_error(dynamics: ContactDynamics, q: FloatArray, u: FloatArray, difference: float) -> float | None:
+    """Return the relative error of [A B] at (q, u), or None near a change of mode or where no step is found."""
+    if dynamics.formulation != "log_barrier" and dynamics.margin(q, u) < CLEAR_M:
+        return None
+    linear = dynamics.linearize(q, u)
+    if not linear.is_differentiable:
+        return None
+    system = dynamics.system
+    units = np.vstack([scale * difference * np.eye(system.n_v + system.n_a) for scale in (1.0, -1.0, 2.0, -2.0)])
+    ends = _steps(dynamics, q, u, units)
+    if ends is None:
+        return None
+    y = np.array([system.difference(linear.step.q_next, end) for end in ends]).reshape(4, -1, system.n_v)
+    J = ((8.0 * (y[0] - y[1]) - (y[2] - y[3])) / (12.0 * difference)).T
+    return float(np.abs(np.hstack([linear.A, linear.B]) - J).max() / np.abs(J).max())
+
+
+def _steps(dynamics: ContactDynamics, q: FloatArray, u: FloatArray, x: FloatArray) -> FloatArray | None:
+    """Return the next configurations (N, n_q) from (q, u) moved by the rows of x (N, n_v + n_a)."""
+    system: System = dynamics.system
+    q_moved = np.array([system.integrate(q, row[: system.n_v]) for row in x])
+    u_moved = u + x[:, system.n_v :]
+    if dynamics.formulation == "log_barrier":
+        batch = step_batch(dynamics, q_moved, u_moved, linearise=False)
+        return batch.q_next if np.all(batch.status == "converged") else None
+    results = [dynamics.step(q_i, u_i) for q_i, u_i in zip(q_moved, u_moved, strict=True)]
+    return np.array([item.q_next for item in results]) if all(item.is_converged for item in results) else None
+
+
+def make_table(result: dict[str, Any]) -> Table:
+    """Return what people see."""
+    table = Table("system", "formulation", "states", "left out", "median error", "largest error", title="A and B")
+    for row in result["studies"]:
+        errors = (f"{row[key]:.1e}" for key in ("median_relative_error", "largest_relative_error"))
+        table.add_row(row["system"], row["method"], str(row["states"]), str(row["left_out"]), *errors)
+    table.caption = (
+        f"relative to the largest entry; at most {LARGEST_ERROR:.0e} is asked. Left out: laws of qp and socp that are "
+        f"not active or inactive by {1e6 * CLEAR_M:.0f} um, where the exact step has no derivative"
+    )
+    return table
