@@ -22,7 +22,7 @@ from contact_mpc.replay.recompute_plans import read_reference
 from contact_mpc.replay.sources import describe_difference, find_system, find_task, node_config
 
 T0_NS, STEPS, TICK, ESTIMATE_TICK, POSE_EVERY = 1_000_000_000, 300, 50, 5, 17
-ESTIMATOR = EstimatorConfig(pose_noise_m=0.001)
+ESTIMATOR = EstimatorConfig(pose_noise_m=0.002)
 TRACKER = TrackerConfig(horizon_steps=3, iterations=1)
 SETTINGS = ReplaySettings(ESTIMATOR, TRACKER)
 
