@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Literal
 
 from contact_mpc.model.resources import share_directory
+from contact_mpc.planning.contact_implicit.compiler import find_compiler
 
 Status = Literal["ok", "warn", "missing"]
-Need = Literal["demo", "mujoco plant", "ROS 2 workspace", "hardware", "dev"]
+Need = Literal["demo", "mujoco plant", "pushes", "ROS 2 workspace", "hardware", "dev"]
 
 PACKAGES: dict[Need, tuple[str, ...]] = {
     "demo": (
@@ -24,9 +25,10 @@ PACKAGES: dict[Need, tuple[str, ...]] = {
         *("drake", "rosbags", "plotly"),
     ),
     "mujoco plant": ("mujoco",),
+    "pushes": ("casadi",),
     "dev": ("pytest", "pytest-timeout", "hypothesis", "mcap", "ruff", "mypy", "pre-commit"),
 }
-EXTRAS: dict[Need, str] = {"demo": "demo", "mujoco plant": "mujoco", "dev": "dev"}
+EXTRAS: dict[Need, str] = {"demo": "demo", "mujoco plant": "mujoco", "pushes": "contact-implicit", "dev": "dev"}
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _RCLPY_PROBE = """
 import rclpy, diagnostic_msgs.msg, geometry_msgs.msg, lifecycle_msgs.srv, nav_msgs.msg, rosgraph_msgs.msg
@@ -54,6 +56,7 @@ def check_software() -> Iterator[Check]:
     for need, names in PACKAGES.items():
         for name in names:
             yield check_package(name, need, pins.get(normalised(name)))
+    yield check_compiler()
     yield check_rclpy()
     yield check_launch_ros()
     yield check_colcon()
@@ -91,6 +94,14 @@ def check_package(name: str, need: Need, pin: str | None) -> Check:
     if pin is None or version == pin:
         return Check(name, "ok", version, need)
     return Check(name, "warn", version, need, f"tested with {pin}: pip install {name}=={pin}")
+
+
+def check_compiler() -> Check:
+    """Contact-implicit planning compiles its program; it runs interpreted, slowly, where it cannot."""
+    path = find_compiler()
+    if path:
+        return Check("C compiler", "ok", path, "pushes")
+    return Check("C compiler", "warn", "not found", "pushes", "apt install gcc; plans take some twenty times as long")
 
 
 def check_rclpy() -> Check:

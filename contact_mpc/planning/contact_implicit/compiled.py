@@ -7,7 +7,6 @@ expressions, or of casadi gives another one. Without a compiler the same functio
 import hashlib
 import logging
 import os
-import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -15,9 +14,9 @@ from pathlib import Path
 
 import casadi as ca
 
+from contact_mpc.planning.contact_implicit.compiler import find_compiler
 from contact_mpc.planning.contact_implicit.program import Interface, Program
 
-COMPILERS = ("cc", "gcc", "clang")
 FLAGS = ("-O1", "-shared", "-fPIC")
 NO_COMPILER = "no C compiler (cc, gcc or clang): contact-implicit planning runs interpreted, about twenty times slower"
 logger = logging.getLogger(__name__)
@@ -34,12 +33,6 @@ class Library:
 def cache_directory() -> Path:
     """Return where libraries are kept: contact_mpc below $XDG_CACHE_HOME or ~/.cache."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "contact_mpc"
-
-
-def find_compiler() -> str | None:
-    """Return the path of the system's C compiler: $CC, or the first of `COMPILERS` that is there."""
-    names = (os.environ.get("CC", ""), *COMPILERS)
-    return next((path for name in names if name and (path := shutil.which(name))), None)
 
 
 def load_library(program: Program, interface: Interface = "fatrop") -> Library:
