@@ -12,16 +12,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from contact_mpc.cli.evaluation_table import make_table
+from contact_mpc.cli.compiling import compile_first
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit, to_plain
 from contact_mpc.cli.trials import ALL, make_cases, run_trials
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.node_parameters import default_parameter_file
 from contact_mpc.model.task import load_task
 from contact_mpc.sim.campaign import check_backend
-from contact_mpc.sim.compile_ahead import compile_ahead
 from contact_mpc.sim.evaluation import Case, EvaluationSpec, loose_tolerances, planned_errors
 from contact_mpc.sim.loop_config import load_loop_config
 from contact_mpc.sim.plant import ENGINES
@@ -73,11 +72,10 @@ def evaluate(
     config = load_task(task).moved_by(displacement)
     parameters = params or default_parameter_file(config)
     loop = load_loop_config(parameters, plant, settings or (), controller)
+    compile_first(plant)
     cases = make_cases(config, axis, plan)
     spec = EvaluationSpec(cases, loop, Disturbance(), disturbance_scale, noise_scale)
     seeds = [trial_seed] if trial_seed is not None else trial_seeds(seed, trials, len(cases))
-    with Console(stderr=True).status("compiling, once per version: about a minute"):
-        compile_ahead(plant)
     extra: dict[str, Any] = {}
     if through_nodes:
         _check_nodes(controller, jobs)

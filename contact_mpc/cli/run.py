@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
+from contact_mpc.cli.compiling import compile_first
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.plan import load_plan, save_plan
@@ -92,12 +93,10 @@ def execute(config: TaskConfig, options: Any, folder: Path, plan_file: Path | No
     """Start the stack, make the plan meanwhile, and follow the run to its end with a progress bar."""
     from contact_mpc.nodes.run_parameters import build_parameters
     from contact_mpc.nodes.run_session import RunSession
-    from contact_mpc.sim.compile_ahead import compile_ahead
 
     plan_path = (plan_file or folder / "plan.npz").resolve()
     parameters = build_parameters(config, options, folder.resolve(), plan_path)
-    with Console(stderr=True).status("compiling, once per version: about a minute"):
-        compile_ahead(options.plant)
+    compile_first(options.plant)
     with (
         _progress(config.name, parameters["plant"]["run_for_s"]) as show,
         RunSession(config, parameters, folder.resolve(), domain) as session,

@@ -15,6 +15,7 @@ import numpy as np
 import typer
 from rich.table import Table
 
+from contact_mpc.cli.compiling import compile_first
 from contact_mpc.cli.output import EXIT_INTERRUPTED, emit, to_plain
 from contact_mpc.cli.trials import ALL, make_cases, run_trials
 from contact_mpc.errors import ConfigError
@@ -63,6 +64,7 @@ def tracking(
     variants = [item for item in build_variants(what, base, friction) if only in item.group or only in item.label]
     if not variants:
         raise ConfigError(f"--only {only} matches no row of {what}")
+    compile_first(plant)
     cases = make_cases(config, axis)
     specs = [
         EvaluationSpec(
