@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.dynamics.active_set import ActivePoint, Law, contact_forces, polish
-from contact_mpc.dynamics.conic import ALMOST_SOLVED, INFEASIBLE, SOLVED, ConicSolution
+from contact_mpc.dynamics.conic import FAILED, INFEASIBLE, SOLVED, ConicSolution
 from contact_mpc.dynamics.step_problem import StepProblem
 
 FloatArray = NDArray[np.float64]
@@ -63,12 +63,13 @@ def complete_solution(
 ) -> StepSolution:
     """Solve the active laws of a conic solution to round-off, and correct which laws are active where they are wrong.
 
-    force (k, 3) is the solver's own, N. judge returns of a point how far it lies outside the cones, m, the point with
-    the laws that its own slacks and forces speak for, and the margin (`StepSolution`).
+    Where the solver stalled, the laws of its last iterate are tried all the same: a point inside the cones whose forces
+    are inside theirs and balance solves a convex program, however it was found. force (k, 3) is the solver's own, N.
+    judge returns of a point how far it lies outside the cones, m, the point with the laws that its own slacks and
+    forces speak for, and the margin (`StepSolution`).
     """
-    if found.outcome not in (SOLVED, ALMOST_SOLVED):
-        status = "infeasible" if found.outcome == INFEASIBLE else "failed"
-        return failed_solution(problem, status, found.iterations)
+    if found.outcome == INFEASIBLE or not (np.all(np.isfinite(found.x)) and np.all(np.isfinite(force))):
+        return failed_solution(problem, found.outcome, found.iterations)
     kept, margin = None, 0.0
     tried: set[tuple[Law, ...]] = set()
     while kept is None and point.laws not in tried and len(tried) < MAX_CORRECTIONS:
@@ -80,6 +81,8 @@ def complete_solution(
     dq = found.x if kept is None else kept.dq
     force = force if kept is None else contact_forces(problem, kept)
     residual = float(np.abs(problem.force_balance(dq, force)).max())
+    if found.outcome == FAILED and (kept is None or residual > ACCEPTED_RESIDUAL):
+        return failed_solution(problem, FAILED, found.iterations)
     is_solved = found.outcome == SOLVED or residual <= ACCEPTED_RESIDUAL
     status = "converged" if is_solved else "iteration_limit"
     return StepSolution(dq, force, status, residual, found.iterations, kept, margin)
