@@ -69,7 +69,7 @@ class Horizon(NamedTuple):
     q : (T + 1, n_q), u : (T, n_a) nominal in, solution out;  q_ref : (T + 1, n_q) of which q_u counts
     u_ref : (T, n_a), u_before : (n_a,) command before the first step;  offset : (n_c,) added to all gaps, m
     dq : (T, n_v) displacements;  force : (T, n_c, 3) on the sphere of each pair, N; both start the next solve
-    A, B : (T, ..);  S : (T, n_v_u, T n_a) sensitivity of e_{k+1};  H, f : the box program
+    A, B : (T, ..);  H, f : the box program;  error : (T, n_v_u) e_{k+1}
     status : (T,) of each step;  counts : Newton iterations, factorisations, status of the box program
     last_change : (1,) largest |du|, rad
     """
@@ -85,7 +85,6 @@ class Horizon(NamedTuple):
     A: FloatArray
     B: FloatArray
     X: FloatArray
-    S: FloatArray
     error: FloatArray
     H: StagedHessian
     f: FloatArray
@@ -101,7 +100,7 @@ def make_horizon(model: Model, n_q: int, T: int) -> Horizon:
     return Horizon(
         np.zeros((T + 1, n_q)), np.zeros((T, n_a)), np.zeros((T + 1, n_q)), np.zeros((T, n_a)), np.zeros(n_a),
         np.zeros(n_c), np.zeros((T, n_v)), np.zeros((T, n_c, 3)), np.zeros((T, n_v, n_v)), np.zeros((T, n_v, n_a)),
-        np.zeros((n_v, n_v + n_a)), np.zeros((T, n_u, T * n_a)), np.zeros((T, n_u)),
+        np.zeros((n_v, n_v + n_a)), np.zeros((T, n_u)),
         StagedHessian(np.zeros(T * n_a), np.zeros(T * n_a), np.zeros((T * n_u, T * n_a)), n_a),
         np.zeros(T * n_a), np.zeros(T, dtype=np.int64), np.zeros(3, dtype=np.int64),
         np.zeros(1), make_newton(model),
@@ -154,20 +153,22 @@ def roll_out(model: Model, hz: Horizon, kappa: float, tolerance: float, linearis
 
 
 @njit(**COMPILED)
-def _sensitivities(model: Model, hz: Horizon) -> None:
-    """Fill S: the object rows of A_k ... A_{j+1} B_j, by backward products of n_v_u rows."""
+def _weighted_sensitivities(model: Model, hz: Horizon, weights: Weights) -> None:
+    """Write M: sqrt(Q) times the object rows of A_k ... A_{j+1} B_j, by backward products of n_v_u rows."""
     T, n_a, n_u = hz.u.shape[0], hz.u.shape[1], model.n_v_u
     for k in range(T):
-        P = hz.A[k, :n_u].copy()
-        hz.S[k, :, k * n_a : (k + 1) * n_a] = hz.B[k, :n_u]
+        P, rows = hz.A[k, :n_u].copy(), hz.H.M[k * n_u : (k + 1) * n_u]
+        rows[:, k * n_a : (k + 1) * n_a] = hz.B[k, :n_u]
         for j in range(k - 1, -1, -1):
-            hz.S[k, :, j * n_a : (j + 1) * n_a] = P @ hz.B[j]
+            rows[:, j * n_a : (j + 1) * n_a] = P @ hz.B[j]
             P = P @ hz.A[j]
+        for r in range(n_u):
+            rows[r, : (k + 1) * n_a] *= np.sqrt(weights.Q_T[r] if k == T - 1 else weights.Q[r])
 
 
 @njit(**COMPILED)
 def _assemble_program(model: Model, hz: Horizon, weights: Weights) -> None:
-    """Write H = D + M'M and f of the program in du; M stacks sqrt(Q) times the sensitivities."""
+    """Write H = D + M'M and f of the program in du from M."""
     T, n_a, n_u = hz.u.shape[0], hz.u.shape[1], model.n_v_u
     hz.f[:] = 0.0
     hz.H.coupling[:] = 0.0
@@ -176,7 +177,6 @@ def _assemble_program(model: Model, hz: Horizon, weights: Weights) -> None:
         for r in range(n_u):
             root = np.sqrt(weights.Q_T[r] if k == T - 1 else weights.Q[r])
             for i in range((k + 1) * n_a):
-                hz.H.M[k * n_u + r, i] = root * hz.S[k, r, i]
                 hz.f[i] += root * hz.error[k, r] * hz.H.M[k * n_u + r, i]
     for k in range(T):
         for a in range(n_a):
@@ -202,7 +202,7 @@ def improve(model: Model, hz: Horizon, weights: Weights, bounds: Bounds, kappa: 
 @njit(**COMPILED)
 def solve_program(model: Model, hz: Horizon, weights: Weights, bounds: Bounds) -> None:
     """Solve for du at the roll-out and linearisation that hz holds, whoever computed them, and add it to u."""
-    _sensitivities(model, hz)
+    _weighted_sensitivities(model, hz, weights)
     _assemble_program(model, hz, weights)
     T, n_a = hz.u.shape
     lower, upper, du = np.empty(T * n_a), np.empty(T * n_a), np.zeros(T * n_a)

@@ -41,6 +41,11 @@ def problem(task: TaskConfig, T: int) -> tuple[Model, Horizon]:
     return model, hz
 
 
+def root_weights(w: Weights, k: int, T: int) -> np.ndarray:
+    """Return sqrt(Q) of the error e_{k+1}, (n_v_u,)."""
+    return np.sqrt(w.Q_T if k == T - 1 else w.Q)
+
+
 def tangent_error(system: System, hz: Horizon, k: int) -> np.ndarray:
     return system.difference(hz.q_ref[k], hz.q[k])[: system.n_v_u]
 
@@ -57,8 +62,10 @@ def cost(system: System, hz: Horizon, w: Weights) -> float:
 def test_sensitivities_are_the_derivatives_of_the_roll_out(each_task: TaskConfig, check_jacobian: Callable) -> None:
     system, T = each_task.system, 3
     model, hz = problem(each_task, T)
-    assert improve(model, hz, weights(system), bounds(system, trust=0.0), KAPPA, TOLERANCE)  # du = 0
-    S, nominal, u = hz.S.copy(), hz.q.copy(), hz.u.copy()
+    w = weights(system)
+    assert improve(model, hz, w, bounds(system, trust=0.0), KAPPA, TOLERANCE)  # du = 0
+    M, nominal, u = hz.H.M.reshape(T, system.n_v_u, -1), hz.q.copy(), hz.u.copy()
+    S = np.array([M[k] / root_weights(w, k, T)[:, None] for k in range(T)])
 
     def objects(x: np.ndarray) -> np.ndarray:
         hz.u[:], hz.dq[:] = u + x.reshape(u.shape), 0.0
@@ -102,15 +109,15 @@ def test_one_step_without_rate_cost_is_the_least_squares_controller(each_task: T
 
 @pytest.mark.parametrize("rate_weight", [0.0, 30.0])
 def test_solution_minimises_the_linearised_cost(rate_weight: float, each_task: TaskConfig) -> None:
-    """The whole program, rebuilt from S and the cost's definition, by numpy's lstsq."""
+    """The whole program, rebuilt from M and the cost's definition, by numpy's lstsq."""
     system, T = each_task.system, 4
     model, hz = problem(each_task, T)
     w, u = weights(system, V=rate_weight), hz.u.copy()
     assert improve(model, hz, w, bounds(system), KAPPA, TOLERANCE)
     rows, right, n = [], [], T * system.n_a
     for k in range(T):
-        root = np.sqrt(w.Q_T if k == T - 1 else w.Q)
-        rows.append(root[:, None] * hz.S[k])
+        root = root_weights(w, k, T)
+        rows.append(hz.H.M[k * system.n_v_u : (k + 1) * system.n_v_u])
         right.append(-root * tangent_error(system, hz, k + 1))
         pick = np.eye(n)[k * system.n_a : (k + 1) * system.n_a]
         rows.append(np.sqrt(w.R)[:, None] * pick)
