@@ -4,7 +4,9 @@ The pusher slides the box by 0.1 m, rests, moves up and tips it by friction, and
 of the box with the ground sticks, slides, sticks (seeds/001, "Drake MultibodyPlant - QP Quasistatic").
 
 The default is the second-order cone: with qp's pyramid the force of a sliding corner stays on one ray whatever the
-direction of sliding is nearby, nothing then resists the box's turning about z, and the pushed box drifts sideways.
+direction of sliding is nearby, nothing then resists the box's turning about z, and the pushed box drifts sideways. That
+is the cone's, not the solver's: after the push of 0.1 m the box is off by 13.8 mm and 5.5 degrees with 8 rays, 7.4 mm
+and 3.0 degrees with 16, 3.9 mm and 1.6 degrees with 32, of first order in the angle between rays; with socp by 1e-15 m.
 
 Where the quasi-static model is wrong: while the box falls nothing balances its weight. Such steps are counted; the
 box follows the pusher down or falls within one step, and there is no impact.

@@ -12,6 +12,11 @@
 Points that stay where they are on the body make resting and tipping exact: a box on the ground has four contacts, not
 one that jumps. Every other pair (a cylinder or a convex hull against anything but a sphere or a half-space) is left
 to `contact_mpc.geometry.convex`.
+
+Where it is wrong: two boxes that only meet edge across edge pass through each other until a corner is reached. Of 3000
+random poses of two boxes of 0.1 x 0.12 x 0.14 m at gaps between -3 and 5 mm, coal finds crossing edges nearest in 52 %,
+where the nearest corner is further by 6 mm in the median and by 35 mm at most. Boxes that must meet so (a finger's edge
+on a cube's) are to be given as capsules on one side, or for `ContactDynamics` alone as hulls.
 """
 
 from dataclasses import dataclass
