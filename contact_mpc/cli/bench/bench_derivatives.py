@@ -35,7 +35,7 @@ GAPS_M = {"apart": (5e-4, 5e-3), "penetrating": (-3e-3, -5e-4)}
 LARGEST_ERROR = 1e-6
 NEWTON_TOLERANCE = 1e-24  # of the smoothed steps, down to round-off: 1e-18 leaves 2e-11 rad, 1e-4 of DIFFERENCE
 DIFFERENCE = 1e-7  # rad and m; round-off is then about 1e-9 of the largest entry
-MODE, UNSOLVED, FEATURE = "near a change of mode", "without a solution nearby", "nearest feature changes"
+MODE, UNSOLVED, FEATURE = "near_mode_change", "unsolved_nearby", "nearest_feature_changes"
 MOST_LEFT_OUT = 20  # per state wanted
 CLEAR_M = 2e-5  # laws of qp and socp must be that clearly active or inactive
 
