@@ -137,7 +137,7 @@ def test_in_realtime_the_clock_runs_without_commands(make_rig: Callable[..., Any
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"engine": "bullet"}, "engine.*'drake' or 'mujoco'"),
+        ({"engine": "bullet"}, "engine.*'drake', 'mujoco' or 'gazebo'"),
         ({"task": "no_such_task"}, "no_such_task"),
         ({"clock_rate_hz": 300}, "clock_rate_hz = 300 does not divide 1000"),
         ({"perturbation": {"mass_scale": 0.0}}, "perturbation.mass_scale.*greater than 0"),
