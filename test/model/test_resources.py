@@ -74,4 +74,4 @@ def test_misspelt_name_lists_those_that_exist() -> None:
 
 def test_unknown_kind_lists_the_kinds() -> None:
     with pytest.raises(ConfigError, match="systems, tasks"):
-        resources.resource("robots", "allegro")
+        resources.resource("worlds", "allegro")

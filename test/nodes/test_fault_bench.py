@@ -113,12 +113,14 @@ def test_figures_count_violations_hangs_late_and_missing_names() -> None:
 @pytest.mark.dds
 @pytest.mark.end_to_end
 def test_faults_of_states_and_plans_are_named_and_harm_nothing(tmp_path: Path) -> None:
-    """Times are not judged here: the machine may be busy."""
+    """Times are not judged here: the machine may be busy. Where it is too busy for 1 kHz, nothing can be injected."""
     command = [sys.executable, "-m", "contact_mpc", "bench", "faults", "--runs", "1", "--json"]
     kinds = ["--kinds", "state_nan,plan_nan,stop_service", "--logs", str(tmp_path)]
     run = subprocess.run([*command, *kinds], capture_output=True, text=True, timeout=280)
     assert run.returncode in (0, 1), run.stderr
     result = json.loads(run.stdout)
+    if any("not active before: WAITING STATE_RATE" in problem for problem in result["problems"]):
+        pytest.skip(f"THIS MACHINE DOES NOT HOLD 1 kHz AT ITS PRESENT LOAD: {result['problems']}")
     assert result["violations"] == 0, result["violation_examples"]
     assert result["hangs"] == 0, result["problems"]
     assert result["named"] == {"state_nan": 1, "plan_nan": 1, "stop_service": 1}, result["problems"]
