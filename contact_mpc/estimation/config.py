@@ -56,6 +56,26 @@ class EstimatorConfig(BaseModel):
         description="share of the acceleration noise that is left while contacts carry the object",
         json_schema_extra={"unit": "1"},
     )
+    slip_probability: float = Field(
+        default=0.999, gt=0.5, le=1,
+        description="share of the times at which a correct filter sees no slip; 1: slip is not looked for",
+        json_schema_extra={"unit": "1"},
+    )
+    slip_window_s: float = Field(
+        default=0.25, gt=0, le=10,
+        description="time constant of the mean innovation that shows slip",
+        json_schema_extra={"unit": "s"},
+    )
+    slip_hold_s: float = Field(
+        default=0.3, ge=0, le=10,
+        description="so long after slip was seen the filter trusts poses as if nothing carried the object",
+        json_schema_extra={"unit": "s"},
+    )
+    slip_carry_error: float = Field(
+        default=1.0, ge=0, le=10,
+        description="carry_error while the object slips",
+        json_schema_extra={"unit": "1"},
+    )
     noise_adaptation: float = Field(
         default=0.03, ge=0, lt=1,
         description="share by which one pose's innovation changes the assumed pose noise; 0: it stays as given",

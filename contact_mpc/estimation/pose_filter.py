@@ -7,9 +7,11 @@ F = [[A, B], [0, 1]] from the chart and D = [[S dt^3/3, S dt^2/2], [S dt^2/2, S 
 
 (Joseph form). Where the robots' contacts carry the object (`contact_mpc.estimation.carried_motion`), their displacement
 c comes on top, x' = x (+) (c + v dt), with the covariance (carry_error c)^2; v is then the velocity that the contacts
-do not explain, and S is carried_accel_share^2 times what it is without. The noise R = r R_0 follows the innovations,
-r <- r (1 + a (min(d^2, gate) / n - 1)) with d^2 their squared Mahalanobis distance, so that the gate keeps its meaning
-for a camera that is better or worse than assumed.
+do not explain, and S is carried_accel_share^2 times what it is without. That is wrong while the contacts slip, which
+shows as innovations to one side (`contact_mpc.estimation.innovation_trend`): then S is as without contacts and the
+error of c slip_carry_error. The noise R = r R_0 follows the innovations, r <- r (1 + a (min(d^2, gate) / n - 1)) with
+d^2 their squared Mahalanobis distance from their trend, so that the gate keeps its meaning for a camera that is better
+or worse than assumed.
 
 The filter lives at the stamps of the measurements, whenever they arrive; `predict` carries it to the time asked for,
 which is what compensates the delay of the poses. Wrong when the object accelerates for longer than 1 / omega0 (see
@@ -29,6 +31,7 @@ from scipy.special import chdtri
 from contact_mpc.errors import InputError
 from contact_mpc.estimation.charts import Chart, accel_covariance
 from contact_mpc.estimation.config import EstimatorConfig
+from contact_mpc.estimation.innovation_trend import InnovationTrend
 
 FloatArray = NDArray[np.float64]
 MIN_RESTART_SPAN_S = 1e-3  # one outlier alone tells nothing about the velocity: its noise over this time
@@ -69,9 +72,16 @@ class PoseFilter:
         self._state: FilterState | None = None
         self._density = np.zeros((chart.n, chart.n))
         self._first_outlier = (0, np.zeros(0))
+        self._trend = InnovationTrend(chart.n, config.slip_window_s, config.slip_probability)
+        self._seen_ns, self._slips_until_ns = 0, 0
         self.consecutive_outliers = 0
         self.outliers = 0
         self.late = 0
+
+    @property
+    def slips(self) -> bool:
+        """Whether, at the newest accepted measurement, the object does not follow what carries it."""
+        return self._state is not None and self._state.stamp_ns < self._slips_until_ns
 
     @property
     def state(self) -> FilterState | None:
@@ -89,6 +99,7 @@ class PoseFilter:
         """
         if self._state is None:
             self._start(stamp_ns, R_WB, p_WB)
+            self._seen_ns = stamp_ns
             return "accepted"
         if stamp_ns <= self._state.stamp_ns:
             self.late += 1
@@ -100,7 +111,8 @@ class PoseFilter:
         n = self._chart.n
         gain = np.linalg.solve(prior.P[:n, :n] + noise, prior.P[:n, :]).T.astype(np.float64)
         distance = float(innovation @ np.linalg.solve(prior.P[:n, :n] + noise, innovation))
-        self._adapt_noise(distance)
+        root = np.linalg.cholesky(prior.P[:n, :n] + noise)
+        self._note_innovation(stamp_ns, np.linalg.solve(root, innovation).astype(np.float64), distance)
         if distance > self._gate:
             return self._reject(stamp_ns, z)
         self._correct(prior, innovation, gain, noise)
@@ -128,6 +140,21 @@ class PoseFilter:
         carried, _ = self._carried(self._state.stamp_ns, until_ns)
         dt = max(0, until_ns - self._state.stamp_ns) * 1e-9
         return self._chart.integrate(self._state.x, self._state.v * dt + carried)
+
+    def _note_innovation(self, stamp_ns: int, whitened: FloatArray, distance: float) -> None:
+        """Learn from a whitened innovation (n,), of squared length `distance`, how noisy poses are and whether x slips.
+
+        One pose counts no more than one at the gate.
+        """
+        if self._config.slip_probability == 1.0:
+            self._adapt_noise(distance)
+            return
+        self._adapt_noise(self._trend.noise(whitened))
+        bounded = whitened * np.sqrt(self._gate / max(distance, self._gate))
+        self._trend.add(bounded, (stamp_ns - self._seen_ns) * 1e-9)
+        self._seen_ns = stamp_ns
+        if self._trend.is_drifting:
+            self._slips_until_ns = stamp_ns + round(self._config.slip_hold_s * 1e9)
 
     def _adapt_noise(self, distance: float) -> None:
         share = min(distance, self._gate) / self._chart.n - 1.0
@@ -174,12 +201,14 @@ class PoseFilter:
     def _propagate(self, state: FilterState, t_ns: int) -> FilterState:
         dt, config, n = max(0, t_ns - state.stamp_ns) * 1e-9, self._config, self._chart.n
         carried, known = self._carried(state.stamp_ns, t_ns)
+        slips = state.stamp_ns < self._slips_until_ns
+        known, error = (0.0, config.slip_carry_error) if slips else (known, config.carry_error)
         dx = state.v * dt + carried
         S = self._density * (1.0 - known * (1.0 - config.carried_accel_share**2))
         F, D = np.eye(2 * n), np.empty((2 * n, 2 * n))
         if dt > 0.0:
             F[:n, :n], F[:n, n:] = self._chart.transition(dx / dt, dt)
-        D[:n, :n], D[n:, n:] = S * (dt**3 / 3.0) + np.diag((config.carry_error * carried) ** 2), S * dt
+        D[:n, :n], D[n:, n:] = S * (dt**3 / 3.0) + np.diag((error * carried) ** 2), S * dt
         D[:n, n:] = D[n:, :n] = S * (dt**2 / 2.0)
         return FilterState(t_ns, self._chart.integrate(state.x, dx), state.v, F @ state.P @ F.T + D)
 

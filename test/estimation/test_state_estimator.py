@@ -208,6 +208,7 @@ def test_each_parameter_set_off_its_default_changes_the_estimate(allegro):
         "max_consecutive_outliers": 2, "pose_stale_after_s": 0.03, "joints_stale_after_s": 0.1,
         "joint_velocity_filter_s": 0.1, "clock_tolerance_s": 0.01, "contact_carry": False, "carry_reach_m": 0.0002,
         "carry_error": 1.0, "carried_accel_share": 0.5, "noise_adaptation": 0.1,
+        "slip_probability": 1.0, "slip_window_s": 0.05, "slip_hold_s": 0.0, "slip_carry_error": 0.3,
     }  # fmt: skip
     assert set(changes) == set(EstimatorConfig.model_fields)
     nominal = outcome()
