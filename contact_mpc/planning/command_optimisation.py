@@ -69,6 +69,13 @@ class TrajoptConfig(BaseModel):
         share = min(1.0, iteration / max(1.0, CONTINUATION_SHARE * (self.iterations - 1)))
         return float(self.kappa_first_per_j ** (1.0 - share) * self.kappa_per_j**share)
 
+    def weights(self, system: System) -> Weights:
+        """Return the weights of a system's tracking cost."""
+        return build_weights(
+            system, self.object_rotation_weight, self.object_position_weight, self.terminal_scale,
+            self.command_weight, self.rate_weight,
+        )  # fmt: skip
+
 
 @dataclass(frozen=True)
 class TrackingProblem:
@@ -103,10 +110,7 @@ def optimise_commands(
     """
     hz = _build_horizon(system, model, problem)
     roll = roll or _smoothed_roll_out(model, config)
-    weights = build_weights(
-        system, config.object_rotation_weight, config.object_position_weight, config.terminal_scale,
-        config.command_weight, config.rate_weight,
-    )  # fmt: skip
+    weights = config.weights(system)
     costs: list[float] = []
     scale, best, best_cost, kappa = 1.0, hz.u.copy(), np.inf, config.kappa_at(0)
     for iteration in range(config.iterations):
@@ -119,7 +123,7 @@ def optimise_commands(
                 system, config.limit_margin_rad, scale * config.trust_region_rad, system.v_max * config.h_s
             )
             solve_program(model, hz, weights, bounds)
-        cost = _cost(hz, weights, nominal) if feasible else np.inf
+        cost = tracking_cost(weights, problem, hz.error, nominal) if feasible else np.inf
         costs.append(cost)
         if cost < best_cost:
             best, best_cost, scale = nominal, cost, min(1.0, 2.0 * scale)
@@ -152,8 +156,8 @@ def _smoothed_roll_out(model: Model, config: TrajoptConfig) -> RollOut:
     return roll
 
 
-def _cost(hz: Horizon, weights: Weights, u: FloatArray) -> float:
-    """Cost of the roll-out of u, whose errors the program has left in the horizon."""
-    rates = np.diff(u, axis=0, prepend=hz.u_before[None])
-    tracking = np.sum(weights.Q * hz.error[:-1] ** 2) + np.sum(weights.Q_T * hz.error[-1] ** 2)
-    return float(tracking + np.sum(weights.R * (u - hz.u_ref) ** 2) + np.sum(weights.V * rates**2))
+def tracking_cost(weights: Weights, problem: TrackingProblem, error: FloatArray, u: FloatArray) -> float:
+    """Return the cost of a roll-out with tangent errors (T, n_v_u) of the objects and commands u (T, n_a)."""
+    rates = np.diff(u, axis=0, prepend=problem.u_before[None])
+    tracking = np.sum(weights.Q * error[:-1] ** 2) + np.sum(weights.Q_T * error[-1] ** 2)
+    return float(tracking + np.sum(weights.R * (u - problem.u_ref) ** 2) + np.sum(weights.V * rates**2))

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.system_config import validate
-from contact_mpc.optimisation.horizon import build_weights
 from contact_mpc.planning.command_optimisation import (
     RollOut,
     TrackingProblem,
     TrajoptConfig,
     optimise_commands,
+    tracking_cost,
 )
 from contact_mpc.planning.problem import Problem, with_goal
 from contact_mpc.planning.rrt import TreePlanner
@@ -113,12 +113,6 @@ class DirectProblem:
         config, system = self.config, self.system
         if not np.all(np.isfinite(q)):
             return float("nan")
-        weights = build_weights(
-            system, config.object_rotation_weight, config.object_position_weight, config.terminal_scale,
-            config.command_weight, config.rate_weight,
-        )  # fmt: skip
         pairs = zip(self.tracking.q_ref[1:], q[1:], strict=True)
         e = np.array([system.difference(reference, row)[: system.n_v_u] for reference, row in pairs])
-        rates = np.diff(u, axis=0, prepend=self.tracking.u_before[None])
-        tracked = np.sum(weights.Q * e[:-1] ** 2) + np.sum(weights.Q_T * e[-1] ** 2)
-        return float(tracked + np.sum(weights.R * (u - self.tracking.u_ref) ** 2) + np.sum(weights.V * rates**2))
+        return tracking_cost(config.weights(system), self.tracking, e, u)
