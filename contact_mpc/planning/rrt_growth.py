@@ -114,15 +114,22 @@ class Growth(NamedTuple):
 
 
 @njit(**COMPILED)
+def _model_step(
+    model: Model, ws: Newton, kappa: float, q: FloatArray, u: FloatArray, warm: bool, q_next: FloatArray
+) -> bool:
+    """Write q_next of the model at a barrier weight; False where it has none."""
+    status, _, _ = solve_step(model, ws, q, u, np.zeros(model.mu.shape[0]), kappa, STEP_TOLERANCE, warm)
+    integrate_into(model.tree, q, ws.dq, q_next)
+    return status == CONVERGED
+
+
+@njit(**COMPILED)
 def unsmoothed_step(
     model: Model, ws: Newton, tree: Tree, growth: Growth, q: FloatArray, u: FloatArray, warm: bool, q_next: FloatArray
 ) -> bool:
     """Write q_next of the model at the barrier weight that counts as unsmoothed; False where it has none."""
     tree.counts[UNSMOOTHED] += 1
-    offset = np.zeros(model.mu.shape[0])
-    status, _, _ = solve_step(model, ws, q, u, offset, growth.kappa_check, STEP_TOLERANCE, warm)
-    integrate_into(model.tree, q, ws.dq, q_next)
-    return status == CONVERGED
+    return _model_step(model, ws, growth.kappa_check, q, u, warm, q_next)
 
 
 @njit(**COMPILED)
@@ -130,10 +137,7 @@ def _smoothed_step(
     model: Model, ws: Newton, tree: Tree, growth: Growth, q: FloatArray, u: FloatArray, q_next: FloatArray
 ) -> bool:
     tree.counts[SMOOTHED] += 1
-    offset = np.zeros(model.mu.shape[0])
-    status, _, _ = solve_step(model, ws, q, u, offset, growth.kappa_smoothed, STEP_TOLERANCE, False)
-    integrate_into(model.tree, q, ws.dq, q_next)
-    return status == CONVERGED
+    return _model_step(model, ws, growth.kappa_smoothed, q, u, False, q_next)
 
 
 @njit(**COMPILED)
