@@ -4,9 +4,12 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 from contact_mpc.errors import StackError
 from contact_mpc.nodes.node_process import PARENT_VARIABLE
@@ -81,6 +84,30 @@ class NodeProcess:
     def wait(self) -> None:
         """Wait for the end of the process."""
         self._process.wait()
+
+
+@contextmanager
+def interrupts_deferred() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM wait until the end of the block, so that what starts in it is always known to its owner.
+
+    A started process has the default handlers: unlike ignored or masked signals, Python's handlers are not inherited.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    arrived: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        arrived.append(number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for first in arrived[:1]:
+            signal.raise_signal(first)
 
 
 def stop_processes(processes: Sequence[NodeProcess], patience_s: float) -> None:

@@ -34,7 +34,7 @@ from contact_mpc.nodes.lifecycle_client import (
     LifecycleClient,
     in_order,
 )
-from contact_mpc.nodes.processes import NodeProcess, stop_processes
+from contact_mpc.nodes.processes import NodeProcess, interrupts_deferred, stop_processes
 
 __all__ = ["ACTIVATION_ORDER", "Stack", "StackSpec", "to_parameter_file"]
 STOP_PATIENCE_S = 10.0
@@ -128,12 +128,13 @@ class Stack:
         remap = ["-r", f"__ns:={self.spec.namespace}", "--disable-external-lib-logs"]
         for topic, other in self.spec.remappings.get(name, {}).items():
             remap += ["-r", f"{topic}:={other}"]
-        self.processes[name] = NodeProcess(
-            name,
-            [*remap, "--params-file", str(self.parameter_file), *arguments],
-            self.spec.folder / f"{name}.log",
-            environment,
-        )
+        with interrupts_deferred():
+            self.processes[name] = NodeProcess(
+                name,
+                [*remap, "--params-file", str(self.parameter_file), *arguments],
+                self.spec.folder / f"{name}.log",
+                environment,
+            )
 
     @property
     def parameter_file(self) -> Path:
