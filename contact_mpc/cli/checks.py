@@ -17,11 +17,11 @@ from contact_mpc.model.resources import share_directory
 from contact_mpc.planning.contact_implicit.compiler import find_compiler
 
 Status = Literal["ok", "warn", "missing"]
-Need = Literal["demo", "mujoco plant", "pushes", "ROS 2 workspace", "hardware", "dev"]
+Need = Literal["demo", "mujoco plant", "pushes", "ROS 2 workspace", "hardware", "gazebo", "dev"]
 
 PACKAGES: dict[Need, tuple[str, ...]] = {
     "demo": (
-        *("numpy", "scipy", "numba", "clarabel", "pin", "pydantic", "PyYAML", "typer", "rich"),
+        *("numpy", "scipy", "numba", "clarabel", "pin", "joblib", "pydantic", "PyYAML", "typer", "rich"),
         *("drake", "rosbags", "plotly"),
     ),
     "mujoco plant": ("mujoco",),

@@ -10,6 +10,7 @@ from rich.text import Text
 from contact_mpc.cli.checks import Check, check_software
 from contact_mpc.cli.machine_checks import check_machine
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
+from contact_mpc.cli.robot_checks import check_robots
 
 _COLOURS = {"ok": "green", "warn": "yellow", "missing": "red"}
 
@@ -17,11 +18,11 @@ _COLOURS = {"ok": "green", "warn": "yellow", "missing": "red"}
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Check Python, packages against the tested versions, ROS 2, tools and real-time settings.
+    """Check Python, packages against the tested versions, ROS 2, tools, real-time settings, drivers and simulators.
 
     The exit code is 0 if the demo can run.
     """
-    checks = [*check_software(), *check_machine()]
+    checks = [*check_software(), *check_machine(), *check_robots()]
     ready = is_demo_ready(checks)
     emit({"goal_met": ready, "checks": checks}, as_json, _report(checks, ready))
     raise typer.Exit(0 if ready else EXIT_GOAL_MISSED)

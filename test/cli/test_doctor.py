@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from contact_mpc.cli import checks, machine_checks
+from contact_mpc.cli import checks, machine_checks, robot_checks
 from contact_mpc.cli.checks import Check
 from contact_mpc.cli.doctor import is_demo_ready
 
@@ -117,3 +117,50 @@ def test_rclpy_origin_tells_wheels_from_a_sourced_ros(monkeypatch: pytest.Monkey
     wheels = f"{sys.prefix}/lib/python3.11/site-packages/rclpy/__init__.py"
     assert checks._rclpy_origin(wheels).startswith("PyPI wheels")
     assert "ROS 2 jazzy" in checks._rclpy_origin("/opt/ros/jazzy/lib/python3.12/site-packages/rclpy/__init__.py")
+
+
+# Robots and simulators.
+
+
+def make_workspace(folder: Path, *packages: str) -> Path:
+    index = folder / "share/ament_index/resource_index/packages"
+    index.mkdir(parents=True)
+    for package in packages:
+        (index / package).touch()
+    return folder
+
+
+def test_absent_ros_packages_are_named_with_what_installs_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROS_DISTRO", "jazzy")
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(make_workspace(tmp_path, "controller_manager", "xacro")))
+    check = robot_checks.check_packages("ros2_control", robot_checks.CONTROL_PACKAGES, "hardware")
+    assert check.status == "warn" and "controller_manager" not in check.found
+    assert "ros-jazzy-forward-command-controller" in check.remedy
+
+
+def test_a_driver_is_found_in_the_workspace_or_its_source_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plugin = "lbr_ros2_control::SystemInterface"
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+    absent = robot_checks.check_driver("iiwa", plugin)
+    assert absent.status == "warn" and "lbr_fri_ros2_stack" in absent.remedy and "apt" not in absent.remedy
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(make_workspace(tmp_path, "lbr_ros2_control")))
+    assert robot_checks.check_driver("iiwa", plugin).status == "ok"
+
+
+def test_a_robot_without_public_driver_says_how_to_give_one() -> None:
+    assert "hardware_plugin:=" in robot_checks.check_driver("anypulator", None).remedy
+
+
+def test_a_kernel_that_is_not_for_real_time_is_a_warning() -> None:
+    assert robot_checks.check_kernel("#1 SMP PREEMPT_DYNAMIC").status == "warn"
+    assert robot_checks.check_kernel("#1 SMP PREEMPT_RT Debian 6.1").status == "ok"
+
+
+@pytest.mark.parametrize("governor, status", [("performance", "ok"), ("powersave", "warn")])
+def test_a_processor_that_saves_power_is_a_warning(governor: str, status: str, tmp_path: Path) -> None:
+    frequency = tmp_path / "cpu0" / "cpufreq"
+    frequency.mkdir(parents=True)
+    (frequency / "scaling_governor").write_text(f"{governor}\n")
+    assert robot_checks.check_governors(tmp_path).status == status
