@@ -49,7 +49,7 @@ class StepResult:
     impulses : (n_c, 3) array
         lam = h f on the object at each contact, world frame, N s.
     gaps : (n_c,) array
-        Signed distances phi at q, m.
+        Signed distances phi at q, m; inf for crossings of edges that two boxes do not have.
     status : str
         "converged"; "iteration_limit"; "infeasible" (no displacement resolves the penetrations); "ray_termination" (the
         same for lcp: pivoting found no solution); "unbalanced" (quasi-static: the contacts cannot balance the forces

@@ -63,6 +63,8 @@ def bring_to_gap(dynamics: ContactDynamics, q: FloatArray, c: int, gap_m: float)
     ws = make_newton(model)
     for _ in range(20):
         prepare_step(model, ws, q, q[system.n_q_u :].copy(), np.zeros(len(model.mu)))
+        if np.isinf(ws.con.phi[c]):  # two boxes have no such crossing here
+            break
         row = np.zeros(system.n_v)
         count = model.pairs.dof_count[c]
         row[model.pairs.dofs[c, :count]] = ws.con.J[c, :count] @ ws.con.n[c]

@@ -23,10 +23,12 @@ from numba import njit
 from numpy.typing import NDArray
 
 from contact_mpc.errors import ModelError
+from contact_mpc.geometry.crossing_edges import find_crossings, leave_along
 from contact_mpc.geometry.segment_box import segment_box_motion, segment_to_box
 from contact_mpc.geometry.sphere_distance import core_distance, segment_distance
 from contact_mpc.geometry.turning import nearest_on_segments, rim_direction, rim_motion, segment_motion
 from contact_mpc.geometry.vectors import Vector, axpy, dof_velocity, dot, minus, rotate, row, scaled
+from contact_mpc.model.contact_points import CORNERS, CROSSINGS
 from contact_mpc.model.flags import COMPILED
 from contact_mpc.model.kinematic_tree import BOX, CAPSULE, HALF_SPACE, HULL, RIM, SPHERE, Tree
 from contact_mpc.model.kinematics import dof_axes_into, forward_kinematics_into
@@ -34,14 +36,15 @@ from contact_mpc.model.system import System
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-POINT, SEGMENTS, LOWEST, EXTERNAL, CROSSING = 0, 1, 2, 3, 4  # kinds of contacts
+POINT, SEGMENTS, LOWEST, EXTERNAL, CROSSING, EDGES, MORE_EDGES = 0, 1, 2, 3, 4, 5, 6  # kinds of contacts
 
 
 class Pairs(NamedTuple):
     """Contacts as flat arrays; geometry a is a sphere where kind is POINT.
 
     kind : (n_c,) POINT, SEGMENTS (two capsules), CROSSING (a capsule and a box), LOWEST (a rim over
-        a half-space) or EXTERNAL (no closed form)
+        a half-space), EDGES (the first of the crossings of two boxes, MORE_EDGES the others) or EXTERNAL (no closed
+        form)
     radius : (n_c,) of the sphere or capsule a, m, 0 for others
     sign : (n_c,) +1 where the object owns the sphere a, -1 where it owns b
     dofs (n_c, m), dof_sign (n_c, m), dof_count (n_c,) : columns of J_c in ascending order, + for A and - for B
@@ -70,6 +73,7 @@ class Kinematics(NamedTuple):
 class Contacts(NamedTuple):
     """Workspace of contacts: phi (n_c,), n, p (n_c, 3), centre of A (n_c, 3), N (n_c, 3, 3), J (n_c, m, 3).
 
+    phi is inf, and nothing else written, where two boxes have fewer crossings than contacts are kept for them.
     M, T, P : (n_c, 3, 3), see `turning`; used where the contact's kind is not POINT.
     """
 
@@ -104,6 +108,7 @@ def build_pairs(system: System) -> Pairs:
     geom_a = np.array([item.geometry_a for item in contacts], dtype=np.int64)
     geom_b = np.array([item.geometry_b for item in contacts], dtype=np.int64)
     kind = np.array([_kind(tree.geom_shape[a], tree.geom_shape[b]) for a, b in zip(geom_a, geom_b, strict=True)])
+    kind[np.flatnonzero(kind == EDGES).reshape(-1, CROSSINGS)[:, 1:]] = MORE_EDGES
     radius = np.where((kind == POINT) | (kind == SEGMENTS) | (kind == CROSSING), tree.geom_size[geom_a, 0], 0.0)
     return Pairs(
         geom_a, geom_b, np.array([item.mu for item in contacts]), np.array([item.sign for item in contacts]),
@@ -118,6 +123,8 @@ def _kind(shape_a: int, shape_b: int) -> int:
         return SEGMENTS
     if shape_a == CAPSULE and shape_b == BOX:
         return CROSSING
+    if shape_a == BOX and shape_b == BOX:
+        return EDGES
     return LOWEST if shape_a == RIM and shape_b == HALF_SPACE else EXTERNAL
 
 
@@ -201,6 +208,17 @@ def _write_contact(con: Contacts, c: int, phi: float, n: Vector, p: Vector, cent
         con.n[c, i], con.p[c, i], con.centre[c, i] = n[i], p[i], centre[i]
 
 
+@njit(inline="always", **COMPILED)
+def _write_jacobian(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: int) -> None:
+    """Fill the columns of J_c at the contact's point."""
+    p = row(con.p, c)
+    for k in range(pairs.dof_count[c]):
+        d = pairs.dofs[c, k]
+        v = dof_velocity(tree.dof_kind[d], row(kin.axes, d), row(kin.origins, d), p)
+        for i in range(3):
+            con.J[c, k, i] = pairs.dof_sign[c, k] * v[i]
+
+
 @njit(**COMPILED)
 def _sphere_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: int) -> None:
     """Fill phi, n, p, centre and N of contact c of a sphere and a box, cylinder or half-space, in the world frame."""
@@ -267,6 +285,32 @@ def _crossing_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, 
 
 
 @njit(**COMPILED)
+def _edge_contacts(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: int) -> None:
+    """Fill contacts c to c + CROSSINGS - 1 of two boxes, in the world frame, after those of their corners."""
+    a, b = pairs.geom_a[c], pairs.geom_b[c]
+    separation, toward = find_crossings(
+        c, CROSSINGS, _geometry_position(tree, kin, a), _geometry_axes(tree, kin, a), row(tree.geom_size, a),
+        _geometry_position(tree, kin, b), _geometry_axes(tree, kin, b), row(tree.geom_size, b),
+        con.phi, con.n, con.p, con.centre, con.N, con.M, con.T, con.P,
+    )
+    if separation < 0.0:
+        for k in range(c - 2 * CORNERS, c):
+            if con.phi[k] < 0.0:
+                _corner_in_box(tree, pairs, kin, con, k, toward if pairs.geom_b[k] == b else scaled(-1.0, toward))
+
+
+@njit(**COMPILED)
+def _corner_in_box(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: int, toward: Vector) -> None:
+    """Let the corner of contact c leave the box it is inside through the face along `toward`, if that has one."""
+    b, corner = pairs.geom_b[c], row(con.centre, c)
+    arm = minus(corner, _geometry_position(tree, kin, b))
+    is_found, phi, n = leave_along(toward, arm, _geometry_axes(tree, kin, b), row(tree.geom_size, b))
+    if is_found:
+        _write_contact(con, c, phi, n, axpy(-0.5 * phi, n, corner), corner)
+        _write_jacobian(tree, pairs, kin, con, c)
+
+
+@njit(**COMPILED)
 def _rim_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: int) -> None:
     """Fill contact c of the lowest point of a rim over a half-space, in the world frame."""
     a, b = pairs.geom_a[c], pairs.geom_b[c]
@@ -294,9 +338,7 @@ def update_contacts(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts) ->
             _crossing_contact(tree, pairs, kin, con, c)
         elif pairs.kind[c] == LOWEST:
             _rim_contact(tree, pairs, kin, con, c)
-        p = row(con.p, c)
-        for k in range(pairs.dof_count[c]):
-            d = pairs.dofs[c, k]
-            v = dof_velocity(tree.dof_kind[d], row(kin.axes, d), row(kin.origins, d), p)
-            for i in range(3):
-                con.J[c, k, i] = pairs.dof_sign[c, k] * v[i]
+        elif pairs.kind[c] == EDGES:
+            _edge_contacts(tree, pairs, kin, con, c)
+        if con.phi[c] < np.inf:
+            _write_jacobian(tree, pairs, kin, con, c)

@@ -2,7 +2,7 @@
 
     sphere     - any primitive            the sphere itself
     box        - half-space               the 8 corners of the box, radius 0
-    box        - box                      the corners of each against the other; crossing edges are not seen
+    box        - box                      the corners of each against the other, and up to 8 crossings of edges
     capsule    - half-space               its two end spheres
     capsule    - box                      its two end spheres, and the nearest point of its segment
     hull       - half-space               its vertices, radius 0
@@ -12,11 +12,6 @@
 Points that stay where they are on the body make resting and tipping exact: a box on the ground has four contacts, not
 one that jumps. Every other pair (a cylinder or a convex hull against anything but a sphere or a half-space) is left
 to `contact_mpc.geometry.convex`.
-
-Where it is wrong: two boxes that only meet edge across edge pass through each other until a corner is reached. Of 3000
-random poses of two boxes of 0.1 x 0.12 x 0.14 m at gaps between -3 and 5 mm, coal finds crossing edges nearest in 52 %,
-where the nearest corner is further by 6 mm in the median and by 35 mm at most. Boxes that must meet so (a finger's edge
-on a cube's) are to be given as capsules on one side, or for `ContactDynamics` alone as hulls.
 """
 
 from dataclasses import dataclass
@@ -29,6 +24,8 @@ from contact_mpc.model.kinematic_tree import Geometry
 from contact_mpc.model.urdf import Pose, Shape
 
 RIM_POINTS = 8
+CORNERS = 8
+CROSSINGS = 8  # kept for two boxes: as many as two faces can have that lie flat on each other
 FloatArray = NDArray[np.float64]
 
 
@@ -44,6 +41,8 @@ class ContactPair:
 @dataclass(frozen=True)
 class PointContact:
     """One contact of a pair: shape a (a sphere where the pair has a closed form) against shape b.
+
+    Crossings of two boxes have the boxes themselves.
 
     sign is +1 where a belongs to the first geometry of the pair, which an object owns; pair is its index.
     """
@@ -73,6 +72,7 @@ class PointBuilder:
             rows = [(b, a, -1.0)]
         elif (first, second) == ("box", "box"):
             rows = [(p, b, 1.0) for p in self.points(a)] + [(p, a, -1.0) for p in self.points(b)]
+            rows += [(a, b, 1.0)] * CROSSINGS
         elif {first, second} == {"box", "capsule"}:
             (one, other), sign = ((a, b), 1.0) if first == "capsule" else ((b, a), -1.0)
             rows = [(p, other, sign) for p in [*self.points(one), one]]
