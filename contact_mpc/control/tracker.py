@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from contact_mpc.control.command_adaptation import CommandAdaptation
 from contact_mpc.control.mpc import Mpc
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.errors import InputError
@@ -78,6 +79,7 @@ class Tracker:
         self.system, self.config = system, config
         self.period_ns = 1_000_000_000 // config.mpc_rate_hz
         self._mpc = Mpc(system, config) if mpc is None else mpc
+        self._adaptation = CommandAdaptation(system, config.adaptation_gain)
         self._stages_s = config.h_s * np.arange(1, config.horizon_steps + 1)
         self._reference: Reference | None = None
         self._last: CommandPlan | None = None
@@ -99,10 +101,12 @@ class Tracker:
     def set_reference(self, reference: Reference | None) -> None:
         """Follow another reference from now on; None holds."""
         self._reference = reference
+        self._adaptation.reset()
 
     def reset(self) -> None:
         """Forget the last solution and that the object was lost."""
         self._last, self._is_lost = None, False
+        self._adaptation.reset()
         self._mpc.reset()
 
     def step(self, state: EstimatedState) -> TrackerOutput:
@@ -136,10 +140,13 @@ class Tracker:
         plan, mpc = self._reference.plan, self._mpc
         times = t_s + self._stages_s
         q_ref = np.array([plan.sample_q(self.system, t) for t in (t_s, *times)])
-        u_ref = np.array([plan.sample_u(t) for t in times])
+        u_plan = np.array([plan.sample_u(t) for t in times])
         for k, stage_s in enumerate(self._stages_s):
             mpc.u[k] = self._command_at(state.t_ns + round(stage_s * NS_PER_S), times[k])
-        return mpc.solve(state.q, q_ref, u_ref, before)
+        if not mpc.solve(state.q, q_ref, u_plan + self._adaptation.offset, before):
+            return False
+        self._adaptation.update(mpc.horizon.B[0], mpc.u[0] - u_plan[0])
+        return True
 
     def _command_at(self, t_ns: int, t_s: float) -> FloatArray:
         """Return the command of the last plan at t_ns, of the reference where there is none."""

@@ -2,6 +2,7 @@
 
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
@@ -31,6 +32,9 @@ class TrackerConfig(BaseModel):
     terminal_scale: float = _quantity(1.0, "1", "factor of both at the last step", ge=0.0)
     command_weight: float = _quantity(60.0, "1/rad^2", "cost of the command's distance from the reference", gt=0.0)
     rate_weight: float = _quantity(60.0, "1/rad^2", "cost of the command's change from step to step", ge=0.0)
+    adaptation_s: float = _quantity(
+        0.5, "s", "time constant of the integral action on commands that move the object; 0: none", ge=0.0, le=100.0
+    )
     trust_region_rad: float = _quantity(0.03, "rad", "largest change of a command per linearisation", gt=0.0, le=1.0)
     command_rate_rad_s: float = _quantity(1.0, "rad/s", "largest rate of the command over the first step", gt=0.0)
     limit_margin_rad: float = _quantity(0.02, "rad", "distance of commands from the joint limits", ge=0.0, le=0.5)
@@ -46,6 +50,11 @@ class TrackerConfig(BaseModel):
     newton_tolerance: float = _quantity(1.0e-6, "1", "of the model's step, on kappa * decrement^2", gt=0.0, le=1e-2)
     lost_angle_deg: float = _quantity(60.0, "deg", "object error from which the object counts as lost", gt=0.0)
     lost_distance_m: float = _quantity(0.05, "m", "object error from which the object counts as lost", gt=0.0)
+
+    @property
+    def adaptation_gain(self) -> float:
+        """Share of the remaining offset of the commands' reference that one solve takes over, -."""
+        return 1.0 - float(np.exp(-1.0 / (self.adaptation_s * self.mpc_rate_hz))) if self.adaptation_s > 0.0 else 0.0
 
     @model_validator(mode="after")
     def _check_consistency(self) -> "TrackerConfig":

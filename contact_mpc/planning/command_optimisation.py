@@ -52,6 +52,9 @@ class TrajoptConfig(BaseModel):
         default=None, gt=0.0, description="log-barrier weight of the first iteration, 1/J; without it no continuation"
     )
     friction: float = Field(default=0.65, ge=0.0, description="friction of the model, -")
+    grasp_friction: float | None = Field(
+        default=None, gt=0.0, description="friction of the cones of rolling's commands, -; without it friction"
+    )
     object_rotation_weight: float = Field(default=100.0, ge=0.0, description="1/rad^2")
     object_position_weight: float = Field(default=1.0e5, ge=0.0, description="1/m^2")
     terminal_scale: float = Field(default=10.0, ge=0.0, description="factor of both at the last step, -")

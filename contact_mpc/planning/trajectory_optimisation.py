@@ -97,11 +97,12 @@ def initial_commands(task: TaskConfig, config: TrajoptConfig, q_ref: FloatArray)
     """
     system, T = task.system, len(q_ref) - 1
     constant = np.tile(task.start_u, (T, 1))
-    grasp = compute_grasp(system, task.start_q, config.minimum_force_n, config.friction)
+    friction = config.friction if config.grasp_friction is None else config.grasp_friction
+    grasp = compute_grasp(system, task.start_q, config.minimum_force_n, friction)
     if config.initialisation == "constant" or not grasp.is_balanced:
         return constant
     path = q_ref[:, : system.n_q_u]
-    rolled = roll_along(system, task.start_q, path, grasp.pairs, config.minimum_force_n, config.friction)
+    rolled = roll_along(system, task.start_q, path, grasp.pairs, config.minimum_force_n, friction)
     if len(rolled.u) < 2:
         return constant
     return np.concatenate([rolled.u[1:], np.tile(rolled.u[-1], (T + 1 - len(rolled.u), 1))])
