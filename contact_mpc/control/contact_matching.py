@@ -1,9 +1,8 @@
-"""Contact forces inferred from the joints' springs, and the offsets that make the model agree with them.
+"""Offsets that make the model's contact forces agree with those that the joints' springs feel.
 
-At rest, Kp (u - q_a) + J_a' f = 0 and J_u' f + tau_u = 0 for the forces f on the spheres of the contact pairs. Of each
-finger the closest pair within reach is a contact; f is the nonnegative least-squares solution over `N_RAYS` rays
-inscribed in the model's friction cones. The model then gets, per contact, an offset of its gap and a slip, the
-displacement that the contact has before the step, for which its own force at dq = 0 is f:
+At rest the springs' torques Kp (u - q_a) tell the contact forces f (`contact_mpc.dynamics.contact_forces`). The model
+then gets, per contact, an offset of its gap and a slip, the displacement that the contact has before the step, for
+which its own force at dq = 0 is f:
 
     r = |f_t| / (mu f_n)    psi = 2 / (kappa f_n (1 - r^2))    offset = psi - phi    slip = -(f_t / mu f_n) psi / mu
 
@@ -13,20 +12,15 @@ still predicts that what is at rest stays at rest. Wrong during impacts and fast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
+from contact_mpc.dynamics.contact_forces import ContactForces
 from contact_mpc.dynamics.newton import Newton, prepare_step
 from contact_mpc.dynamics.quadratic import Model
-from contact_mpc.geometry.fingers import closest_pair_per_finger, contact_jacobian, finger_of_pairs
-from contact_mpc.model.kinematic_tree import REVOLUTE
 from contact_mpc.model.system import System
 
 FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-N_RAYS = 8
 LARGEST_CONE_SHARE = 0.9  # r is kept below: at 1 the barrier's force has no finite gap
 LEAST_FORCE_N = 0.02  # of a contact, so that its gap stays finite: 2 / (kappa f)
-REGULARISATION = 1e-4
 
 
 class ContactMatching:
@@ -48,12 +42,8 @@ class ContactMatching:
         self, system: System, model: Model, reach_m: float, minimum_gap_m: float, balance_weight: float = 1.0,
         arm_m: float = 0.05,
     ) -> None:
-        self.system, self.model = system, model
-        self.reach_m, self.minimum_gap_m = reach_m, minimum_gap_m
-        turns = system.tree.dof_kind == REVOLUTE
-        self._rows = np.where(turns, 1.0 / arm_m, 1.0)
-        self._rows[: system.n_v_u] *= balance_weight
-        self._fingers = finger_of_pairs(system)
+        self.model, self.minimum_gap_m = model, minimum_gap_m
+        self._inference = ContactForces(system, model, reach_m, balance_weight, arm_m)
 
     def match(
         self, ws: Newton, q: FloatArray, u: FloatArray, kappa: float, offset: FloatArray, slip: FloatArray
@@ -64,25 +54,12 @@ class ContactMatching:
         phi = ws.con.phi
         np.maximum(self.minimum_gap_m - phi, 0.0, out=offset)
         forces = np.zeros((len(phi), 3))
-        chosen = closest_pair_per_finger(self._fingers, phi, self.reach_m)
-        if len(chosen):
-            forces[chosen] = self._infer(ws, chosen)
+        chosen, forces_chosen = self._inference.infer(ws.con, -ws.b)
+        forces[chosen] = forces_chosen
         for c in chosen:
             offset[c], slip[c] = self._invert(ws.con.n[c], float(self.model.mu[c]), forces[c], kappa)
             offset[c] -= phi[c]
         return forces
-
-    def _infer(self, ws: Newton, chosen: IntArray) -> FloatArray:
-        """Return forces (n, 3): J' f = b, with b = -[tau_u; Kp (u - q_a)]."""
-        J = np.vstack([contact_jacobian(self.model.pairs, ws.con, c, self.system.n_v) for c in chosen])
-        rays = friction_rays(ws.con.n[chosen], self.model.mu[chosen])
-        maps = np.hstack([J[3 * i : 3 * i + 3].T @ rays[i].T for i in range(len(chosen))])
-        A = self._rows[:, None] * maps
-        count = A.shape[1]
-        A = np.vstack([A, np.sqrt(REGULARISATION) * np.eye(count)])
-        b = np.concatenate([self._rows * ws.b, np.zeros(count)])
-        coefficients, _ = nnls(A, b)
-        return np.asarray(np.einsum("ck,cki->ci", coefficients.reshape(-1, N_RAYS), rays))
 
     def _invert(self, n: FloatArray, mu: float, f: FloatArray, kappa: float) -> tuple[float, FloatArray]:
         """Return psi and the slip at which the barrier's force is f."""
@@ -94,13 +71,3 @@ class ContactMatching:
         r = min(size / (mu * f_n), LARGEST_CONE_SHARE)
         psi = 2.0 / (kappa * f_n * (1.0 - r * r))
         return psi, -(r * psi / mu) * tangential / size
-
-
-def friction_rays(normals: FloatArray, mu: FloatArray) -> FloatArray:
-    """Return (n, N_RAYS, 3) rays of unit normal force inscribed in the cones about normals (n, 3) with mu (n,)."""
-    angles = 2.0 * np.pi * np.arange(N_RAYS) / N_RAYS
-    t1 = np.cross(normals, np.eye(3)[np.argmin(np.abs(normals), axis=1)])
-    t1 /= np.linalg.norm(t1, axis=1, keepdims=True)
-    t2 = np.cross(normals, t1)
-    around = np.cos(angles)[:, None] * t1[:, None] + np.sin(angles)[:, None] * t2[:, None]
-    return np.asarray(normals[:, None] + mu[:, None, None] * around)

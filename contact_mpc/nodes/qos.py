@@ -16,6 +16,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String, UInt64
 from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
+from visualization_msgs.msg import MarkerArray
 
 Quality = Literal["BE1", "R1", "R10", "L1"]
 ClockName = Literal["lockstep", "realtime"]
@@ -50,6 +51,7 @@ _TOPICS = (
     Topic("object_pose", PoseStamped, "BE1"),
     Topic("state_estimator/joint_states", JointState, "BE1"),
     Topic("state_estimator/object_odom", Odometry, "BE1"),
+    Topic("state_estimator/contacts", MarkerArray, "BE1"),
     Topic("reference", JointTrajectory, "L1"),
     Topic("object_reference", MultiDOFJointTrajectory, "L1"),
     Topic("mpc_tracker/plan", JointTrajectory, "R1"),

@@ -19,12 +19,16 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
 from contact_mpc.errors import ConfigError, InputError
+from contact_mpc.estimation.carried_motion import ContactCarry
 from contact_mpc.estimation.config import EstimatorConfig
+from contact_mpc.estimation.contact_estimate import ContactEstimator
 from contact_mpc.estimation.state_estimator import StateEstimator
 from contact_mpc.model.object_motion import object_motion
+from contact_mpc.model.state import EstimatedState
 from contact_mpc.model.system import load_system
 from contact_mpc.nodes import messages
 from contact_mpc.nodes.base import ContactNode
+from contact_mpc.nodes.contact_markers import ContactMarkers
 from contact_mpc.nodes.node_process import freeze_garbage, run_node
 from contact_mpc.nodes.parameters import NodeConfig
 from contact_mpc.nodes.serialized import read_header
@@ -42,6 +46,13 @@ class StateEstimatorConfig(NodeConfig):
         ge=1,
         le=1000,
         description="rate of the estimates, a divisor of 1000",
+        json_schema_extra={"unit": "Hz"},
+    )
+    contacts_rate_hz: int = Field(
+        default=50,
+        ge=1,
+        le=1000,
+        description="rate of the contacts for viewers, a divisor of rate_hz",
         json_schema_extra={"unit": "Hz"},
     )
     estimator: EstimatorConfig = EstimatorConfig()
@@ -62,6 +73,10 @@ class StateEstimatorNode(ContactNode):
         config: StateEstimatorConfig = self.config
         if 1000 % config.rate_hz:
             raise ConfigError(f"parameter rate_hz = {config.rate_hz} does not divide 1000; use e.g. 100, 200 or 250")
+        if config.rate_hz % config.contacts_rate_hz:
+            raise ConfigError(
+                f"parameter contacts_rate_hz = {config.contacts_rate_hz} does not divide rate_hz = {config.rate_hz}"
+            )
         self._system = load_system(config.system)
         self._period_ns = NS_PER_S // config.rate_hz
         self._order = messages.JointOrder(self._system.joint_names)
@@ -69,6 +84,11 @@ class StateEstimatorNode(ContactNode):
         self._odometry_out = messages.make_odometry(self._system.object_names[0])
         self._joints = self.publish_topic("state_estimator/joint_states")
         self._odometry = self.publish_topic("state_estimator/object_odom")
+        self._contacts = self.publish_topic("state_estimator/contacts")
+        self._markers = ContactMarkers(self._system)
+        self._ticks_per_contacts = config.rate_hz // config.contacts_rate_hz
+        can_see = ContactCarry.is_possible(self._system)
+        self._contact_estimator = ContactEstimator(self._system, config.estimator.carry_reach_m) if can_see else None
         self._reset()
         self._warm_up()
         self._reset()
@@ -114,6 +134,7 @@ class StateEstimatorNode(ContactNode):
             state = self._estimator.estimate(t_ns)
             assert state is not None
             object_motion(self._system, state)
+            self._publish_contacts(t_ns, state)
 
     def spin_some(self, executor: Executor) -> None:
         """Handle what has arrived; in realtime sleep between ticks, since of what comes then only the newest counts."""
@@ -190,6 +211,13 @@ class StateEstimatorNode(ContactNode):
         messages.fill_odometry(self._odometry_out, t_ns, motion)
         self._odometry.publish(self._odometry_out)
         self._joints.publish(self._joints_out)
+        if self._last_tick % self._ticks_per_contacts == 0:
+            self._publish_contacts(t_ns, state)
+
+    def _publish_contacts(self, t_ns: int, state: EstimatedState) -> None:
+        """Publish where the robots touch and how hard; viewers may be slow or absent, and nothing waits for them."""
+        if self._contact_estimator is not None and self._contacts.get_subscription_count():
+            self._contacts.publish(self._markers.fill(t_ns, self._contact_estimator.estimate(state)))
 
     def _refuse(self, topic: str, error: InputError) -> None:
         self._refused += 1

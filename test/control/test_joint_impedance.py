@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from contact_mpc import load_system
-from contact_mpc.control.joint_impedance import GravityTorque, joint_impedance_torque
+from contact_mpc.control.joint_impedance import joint_impedance_torque
+from contact_mpc.model.gravity_torque import GravityTorque
 from contact_mpc.model.kinematics import forward_kinematics
 
 

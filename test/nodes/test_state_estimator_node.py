@@ -13,6 +13,7 @@ from contact_mpc import load_system
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.estimation.state_estimator import StateEstimator
 from contact_mpc.model.rotations import rotation_exp
+from contact_mpc.model.task import load_task
 from contact_mpc.nodes import messages
 
 pytestmark = pytest.mark.dds
@@ -206,3 +207,30 @@ def test_in_realtime_estimates_follow_the_arrival(make_rig: Callable[..., Any]) 
 
     realtime.rig.wait_until(send)
     assert all(stamp % (7 * MS) == T0 % (7 * MS) for stamp in realtime.stamps())
+
+
+def test_contacts_are_shown_in_the_world_with_force_and_gap(make_rig: Callable[..., Any]) -> None:
+    task = load_task("allegro_ball")
+    rig = make_rig("realtime", state_estimator={"system": "allegro_ball"}).configure()
+    states, poses = rig.publisher("joint_states"), rig.publisher("object_pose")
+    contacts = rig.collect("state_estimator/contacts")
+    rig.activate()
+    rig.connect(states, poses)
+    R_WB, p_WB = SYSTEM.object_pose(task.start_q)
+    q_a = task.start_q[SYSTEM.n_q_u :]
+    poses.publish(messages.to_pose_stamped(T0, R_WB, p_WB))
+    message = messages.make_joint_state(NAMES)
+
+    def send_more() -> bool:
+        send_more.t_ns += 5 * MS
+        states.publish(messages.fill_joint_state(message, send_more.t_ns, q_a, REST, SYSTEM.kp * (task.start_u - q_a)))
+        return bool(contacts)
+
+    send_more.t_ns = T0
+    rig.wait_until(send_more, "contacts")
+    markers = contacts[-1].markers
+    assert len(markers) == 4
+    for marker in markers:
+        assert marker.header.frame_id == "world"
+        assert marker.ns.startswith("ball/") and marker.ns.endswith("_tip")
+        assert len(marker.points) == 2 and " N, gap " in marker.text

@@ -15,6 +15,7 @@ DOCUMENTED = {
     "object_pose": ("geometry_msgs/msg/PoseStamped", "BE1"),
     "state_estimator/joint_states": ("sensor_msgs/msg/JointState", "BE1"),
     "state_estimator/object_odom": ("nav_msgs/msg/Odometry", "BE1"),
+    "state_estimator/contacts": ("visualization_msgs/msg/MarkerArray", "BE1"),
     "reference": ("trajectory_msgs/msg/JointTrajectory", "L1"),
     "object_reference": ("trajectory_msgs/msg/MultiDOFJointTrajectory", "L1"),
     "mpc_tracker/plan": ("trajectory_msgs/msg/JointTrajectory", "R1"),

@@ -9,7 +9,7 @@ import weakref
 import numpy as np
 from numpy.typing import NDArray
 
-from contact_mpc.control.joint_impedance import GravityTorque
+from contact_mpc.model.gravity_torque import GravityTorque
 from contact_mpc.model.system import System, check_vector
 from contact_mpc.sim.actuation import Actuation, JointTorques
 from contact_mpc.sim.gazebo.server import RESET, STEP, GazeboServer
