@@ -29,7 +29,7 @@ from contact_mpc.nodes.base import ContactNode
 from contact_mpc.nodes.lifecycle_client import ReferenceWatch
 from contact_mpc.nodes.node_process import run_node
 from contact_mpc.nodes.parameters import NodeConfig
-from contact_mpc.nodes.serialized import read_header, read_stamp_ns
+from contact_mpc.nodes.serialized import parse_named_stamp, read_header, read_stamp_ns
 from contact_mpc.replay.bag import read_run
 from contact_mpc.replay.storage import DamagedBagError, raw_messages
 from contact_mpc.replay.topics import TOPICS, assign_topics
@@ -216,8 +216,8 @@ def poses_first(played: list[tuple[str, int, bytes]]) -> Iterator[tuple[str, int
             if poses and poses[0] is item:
                 yield poses.popleft()
             continue
-        named = read_header(item[2])[1] if item[0] == "joint_states" else ""
-        while named.isdecimal() and poses and read_stamp_ns(poses[0][2]) <= int(named):
+        named_ns = parse_named_stamp(read_header(item[2])[1]) if item[0] == "joint_states" else None
+        while named_ns is not None and poses and read_stamp_ns(poses[0][2]) <= named_ns:
             yield poses.popleft()
         yield item
 

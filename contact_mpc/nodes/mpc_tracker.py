@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from nav_msgs.msg import Odometry
-from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
@@ -30,7 +29,7 @@ from contact_mpc.nodes.base import ContactNode
 from contact_mpc.nodes.node_process import freeze_garbage, run_node
 from contact_mpc.nodes.parameters import NodeConfig
 from contact_mpc.nodes.references import read_reference
-from contact_mpc.nodes.serialized import read_stamp_ns
+from contact_mpc.nodes.serialized import deserialize, read_stamp_ns
 
 MAX_UNPAIRED = 16
 WARN_PERIOD_S = 1.0
@@ -101,7 +100,11 @@ class MpcTrackerNode(ContactNode):
         """Keep the halves of an estimate that a tick needs until both are there."""
         if not self.is_active:
             return
-        t_ns = read_stamp_ns(data)
+        try:
+            t_ns = read_stamp_ns(data)
+        except InputError as error:
+            self._refuse(error)
+            return
         if not self._is_tick(t_ns):
             return
         halves = self._pending.setdefault(t_ns, {})
@@ -132,12 +135,15 @@ class MpcTrackerNode(ContactNode):
             else:
                 plan = self._solve(state, values)
         except InputError as error:
-            self._refused += 1
-            self._level, self._message = DiagnosticStatus.WARN, f"estimate refused: {error}"
-            self.get_logger().warning(self._message, throttle_duration_sec=WARN_PERIOD_S)
+            self._refuse(error)
         self._holds += plan.is_hold
         self._plan.publish(messages.to_plan_message(plan, self._system.joint_names))
         self._status.publish(messages.to_status(self._level, "mpc_tracker", self._message, values))
+
+    def _refuse(self, error: InputError) -> None:
+        self._refused += 1
+        self._level, self._message = DiagnosticStatus.WARN, f"estimate refused: {error}"
+        self.get_logger().warning(self._message, throttle_duration_sec=WARN_PERIOD_S)
 
     def _solve(self, state: EstimatedState, values: dict[str, object]) -> CommandPlan:
         output = self._tracker.step(state)
@@ -152,12 +158,12 @@ class MpcTrackerNode(ContactNode):
         return output.plan
 
     def _read_state(self, t_ns: int, halves: dict[int, bytes]) -> EstimatedState:
-        joints = deserialize_message(halves[JOINTS], JointState)
+        joints = deserialize(halves[JOINTS], JointState)
         position, velocity, effort = messages.read_joint_state(joints, self._order)
         n_a = self._system.n_a
         velocity = np.zeros(n_a) if velocity is None else velocity
         effort = np.full(n_a, np.nan) if effort is None else effort
-        motion = messages.read_odometry(deserialize_message(halves[ODOMETRY], Odometry))
+        motion = messages.read_odometry(deserialize(halves[ODOMETRY], Odometry))
         state = state_from_motion(self._system, t_ns, motion, (position, velocity, effort), self._q_guess)
         self._q_guess = state.q
         return replace(state, status=joints.header.frame_id)

@@ -26,7 +26,7 @@ from rosbags.typesys import Stores, get_typestore
 from std_msgs.msg import String, UInt64
 
 from contact_mpc import __version__
-from contact_mpc.errors import BagError
+from contact_mpc.errors import BagError, InputError
 from contact_mpc.nodes.base import ContactNode
 from contact_mpc.nodes.direct import DirectReader
 from contact_mpc.nodes.node_process import run_node
@@ -36,6 +36,7 @@ from contact_mpc.nodes.serialized import read_stamp_ns
 
 FLUSH_PERIOD_S = 1.0
 POLL_S = 0.01
+WARN_PERIOD_S = 1.0
 PROGRESS_PERIOD_NS = 100_000_000
 BAG_VERSION = 9
 
@@ -150,7 +151,11 @@ class RecorderNode(ContactNode):
         return connection
 
     def _report_progress(self, data: bytes) -> None:
-        stamp_ns = read_stamp_ns(data)
+        try:
+            stamp_ns = read_stamp_ns(data)
+        except InputError as error:
+            self.get_logger().warning(f"joint state recorded as it came: {error}", throttle_duration_sec=WARN_PERIOD_S)
+            return
         if stamp_ns % PROGRESS_PERIOD_NS == 0:
             self._written_until.publish(UInt64(data=stamp_ns))
 

@@ -15,7 +15,6 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
 from pydantic import Field
 from rclpy.executors import Executor
-from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
 from contact_mpc.errors import ConfigError, InputError
@@ -31,11 +30,12 @@ from contact_mpc.nodes.base import ContactNode
 from contact_mpc.nodes.contact_markers import ContactMarkers
 from contact_mpc.nodes.node_process import freeze_garbage, run_node
 from contact_mpc.nodes.parameters import NodeConfig
-from contact_mpc.nodes.serialized import read_header
+from contact_mpc.nodes.serialized import deserialize, parse_named_stamp, read_header
 
 NS_PER_S = 1_000_000_000
 WARN_PERIOD_S = 1.0
 SLEEP_FRACTION = 0.6  # of the period; the next tick comes after 0.8 at the earliest, with joint states at 1 kHz
+_JointState = tuple[int, int | None, bytes]  # stamp, ns; stamp of the pose that it names, ns; message
 
 
 class StateEstimatorConfig(NodeConfig):
@@ -118,7 +118,7 @@ class StateEstimatorNode(ContactNode):
 
     def _reset(self) -> None:
         self._estimator = StateEstimator(self._system, self.config.estimator)
-        self._waiting: deque[bytes] = deque()
+        self._waiting: deque[_JointState] = deque()
         self._early_poses: deque[tuple[int, PoseStamped]] = deque()
         self._newest_pose_ns = -1
         self._last_tick = -1
@@ -165,29 +165,35 @@ class StateEstimatorNode(ContactNode):
     def _on_joint_state(self, data: bytes) -> None:
         if not self.is_active:
             return
-        if self.config.clock == "lockstep" and (self._waiting or self._waits_for_pose(data)):
-            self._waiting.append(data)
+        try:
+            t_ns, frame_id = read_header(data)
+        except InputError as error:
+            self._refuse("joint_states", error)
+            return
+        state = t_ns, parse_named_stamp(frame_id), data
+        if self.config.clock == "lockstep" and (self._waiting or self._waits_for_pose(state)):
+            self._waiting.append(state)
         else:
-            self._take_joint_state(data)
+            self._take_joint_state(state)
 
-    def _take_named_poses(self, frame_id: str) -> None:
+    def _take_named_poses(self, named_ns: int | None) -> None:
         """Take the poses up to the one that a joint state names, all where it names none; later ones came early."""
-        while self._early_poses and (not frame_id.isdecimal() or self._early_poses[0][0] <= int(frame_id)):
+        while self._early_poses and (named_ns is None or self._early_poses[0][0] <= named_ns):
             self._take_pose(*self._early_poses.popleft())
 
-    def _waits_for_pose(self, data: bytes) -> bool:
+    def _waits_for_pose(self, state: _JointState) -> bool:
         """Whether the pose that a joint state names has not arrived yet."""
-        _, frame_id = read_header(data)
-        return frame_id.isdecimal() and int(frame_id) > self._newest_pose_ns
+        _, named_ns, _ = state
+        return named_ns is not None and named_ns > self._newest_pose_ns
 
-    def _take_joint_state(self, data: bytes) -> None:
-        t_ns, frame_id = read_header(data)
-        self._take_named_poses(frame_id)
+    def _take_joint_state(self, state: _JointState) -> None:
+        t_ns, named_ns, data = state
+        self._take_named_poses(named_ns)
         tick = t_ns // self._period_ns
         if tick == self._last_tick and not self._needs_all_joints:
             return
-        message = deserialize_message(data, JointState)
         try:
+            message = deserialize(data, JointState)
             position, velocity, effort = messages.read_joint_state(message, self._order)
             self._estimator.update_joints(t_ns, position, velocity, effort)
         except InputError as error:

@@ -21,7 +21,7 @@ from contact_mpc.model.object_motion import ObjectMotion
 from contact_mpc.model.rotations import rotation_exp
 from contact_mpc.model.state import CommandPlan
 from contact_mpc.nodes import messages
-from contact_mpc.nodes.serialized import read_header
+from contact_mpc.nodes.serialized import deserialize, parse_named_stamp, read_header
 
 NAMES = ("a", "b", "c")
 ROTATION_TOLERANCE = 1e-15  # one conversion matrix -> quaternion -> matrix
@@ -183,3 +183,26 @@ def test_headers_are_read_without_deserializing(sec: int, nanosec: int, frame_id
     message.header.stamp.sec, message.header.stamp.nanosec = sec, nanosec
     message.header.frame_id = frame_id
     assert read_header(serialize_message(message)) == (sec * 10**9 + nanosec, frame_id)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_header_or_refused_by_name(data: bytes) -> None:
+    try:
+        stamp_ns, frame_id = read_header(data)
+    except InputError as error:
+        assert "bytes" in str(error)
+    else:
+        assert abs(stamp_ns) < 2**63 and len(frame_id) <= len(data)
+
+
+@pytest.mark.parametrize("frame_id", ["", "base", "-1", "1.5", "9" * 20, "9" * 5000])
+def test_a_frame_that_is_no_stamp_names_none(frame_id: str) -> None:
+    assert parse_named_stamp(frame_id) is None
+    assert parse_named_stamp("1000") == 1000
+
+
+def test_messages_that_end_early_are_refused_by_type() -> None:
+    data = serialize_message(JointState(name=["a"], position=[1.0]))
+    assert deserialize(data, JointState).name == ["a"]
+    with pytest.raises(InputError, match="30 bytes are no JointState"):
+        deserialize(data[:30], JointState)

@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("rclpy")
 
+from rclpy.serialization import serialize_message
 from std_srvs.srv import Trigger
 
 from contact_mpc.control.tracker import Reference, Tracker
@@ -167,6 +168,18 @@ def test_references_with_different_stamps_are_not_followed(tracker: TrackerRig) 
     tracker.send_state(T0)
     tracker.wait_for(1)
     assert is_hold(tracker.plans[0])
+
+
+def test_malformed_bytes_are_named_and_the_next_tick_is_answered(tracker: TrackerRig) -> None:
+    whole = serialize_message(messages.make_joint_state(NAMES))
+    for data in (b"\0\1\0\0", whole[:12] + b"\xff\xff\xff\x7f" + whole[16:]):
+        tracker.joints.publish(data)
+        tracker.odometry.publish(data)
+    tracker.rig.settle()
+    tracker.send_state(T0)
+    tracker.wait_for(1)
+    assert tracker.stamps() == [T0]
+    assert "estimate refused: 4 bytes hold no header" in tracker.rig.log("mpc_tracker")
 
 
 def test_a_reference_of_other_joints_is_refused(tracker: TrackerRig) -> None:

@@ -9,6 +9,8 @@ import pytest
 
 pytest.importorskip("rclpy")
 
+from rclpy.serialization import serialize_message
+
 from contact_mpc import load_system
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.estimation.state_estimator import StateEstimator
@@ -24,6 +26,8 @@ SYSTEM = load_system("allegro_ball")
 NAMES = list(SYSTEM.joint_names)
 Q_A = 0.5 * (SYSTEM.q_min + SYSTEM.q_max)
 REST = np.zeros(SYSTEM.n_a)
+WHOLE = serialize_message(messages.make_joint_state(NAMES))
+MALFORMED = (b"\0\1\0\0", WHOLE[:10], WHOLE[:12] + b"\xff\xff\xff\x7f" + WHOLE[16:], WHOLE[:40])  # last: a header alone
 
 
 class EstimatorRig:
@@ -34,6 +38,7 @@ class EstimatorRig:
         self.states, self.poses = self.rig.publisher("joint_states"), self.rig.publisher("object_pose")
         self.joints = self.rig.collect("state_estimator/joint_states")
         self.odometry = self.rig.collect("state_estimator/object_odom")
+        self.diagnostics = self.rig.collect("/diagnostics")
         self.rig.activate()
         self.rig.connect(self.states, self.poses)
 
@@ -55,6 +60,12 @@ class EstimatorRig:
 
     def stamps(self) -> list[int]:
         return [messages.from_stamp(message.header.stamp) for message in self.odometry]
+
+    def refused(self) -> int:
+        """Return the number of refused messages in diagnostics that are published after this call."""
+        self.diagnostics.clear()
+        self.rig.wait_until(lambda: self.diagnostics, "diagnostics")
+        return int({pair.key: pair.value for pair in self.diagnostics[-1].status[0].values}["refused_messages"])
 
     def wait_for(self, count: int) -> None:
         self.rig.wait_until(lambda: len(self.joints) >= count and len(self.odometry) >= count, f"{count} estimates")
@@ -158,6 +169,17 @@ def test_unusable_states_give_no_estimate_and_later_ones_do(lockstep: EstimatorR
     assert lockstep.stamps() == [T0, T0 + 10 * MS]
     assert all(np.isfinite(list(message.position)).all() for message in lockstep.joints)
     assert "message on joint_states refused" in lockstep.rig.log("state_estimator")
+
+
+def test_malformed_bytes_are_counted_and_harm_nothing(lockstep: EstimatorRig) -> None:
+    refused = lockstep.refused()
+    lockstep.send_pose(T0)
+    for data in MALFORMED:
+        lockstep.states.publish(data)
+    lockstep.send_state(T0 + 5 * MS, named_pose=T0)
+    lockstep.wait_for(1)
+    assert lockstep.stamps() == [T0 + 5 * MS]
+    assert lockstep.refused() == refused + len(MALFORMED)
 
 
 def test_a_pose_that_is_not_finite_is_left_out(lockstep: EstimatorRig) -> None:

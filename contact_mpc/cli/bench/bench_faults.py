@@ -1,8 +1,11 @@
 """``contact-mpc bench faults``: faults injected into the running stack, judged by a monitor on the wire."""
 
 import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -10,8 +13,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from contact_mpc.cli.bench.bench_bridge import stack_parameters
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
+from contact_mpc.errors import StackError
 from contact_mpc.model.task import load_task
+
+if TYPE_CHECKING:
+    from contact_mpc.nodes.faults.injection import Injection
 
 
 def bench_faults(
@@ -37,28 +44,51 @@ def bench_faults(
     from contact_mpc.sim.compile_ahead import compile_ahead
 
     names = check_kinds([name.strip() for name in kinds.split(",") if name.strip()])
-    config = load_task(task)
+    config, done, end = load_task(task), list[Injection](), ""
     with tempfile.TemporaryDirectory(prefix="contact_mpc_faults_") as temporary:
         folder = Path(temporary) if logs is None else logs.resolve()
         folder.mkdir(parents=True, exist_ok=True)
         parameters = stack_parameters(config, plant, folder, None, params, interface, recorded=True)
         with Console(stderr=True).status("compiling, once per version: about a minute"):
             compile_ahead(plant)
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=Console(stderr=True)) as bar:
-            row = bar.add_task("starting", total=len(names) * runs)
-
-            def show(injection: Injection) -> None:
-                bar.update(row, advance=1, description=injection.kind)
-
-            injections = measure_faults(config, parameters, folder, names, runs, show)
-    result = {"task": task, "plant": plant, "interface": interface, "runs": runs, **summarise(injections)}
+        with _reporting(done, len(names) * runs) as report:
+            try:
+                measure_faults(config, parameters, folder, names, runs, report)
+            except KeyboardInterrupt:
+                end = "interrupted"
+            except StackError as error:
+                end = str(error)
+    result = {"task": task, "plant": plant, "interface": interface, "runs": runs, **summarise(done), "ended_early": end}
+    result["goal_met"] &= not end
     emit(result, as_json, _table(result))
-    raise typer.Exit(0 if result["goal_met"] else EXIT_GOAL_MISSED)
+    missed = EXIT_INTERRUPTED if end == "interrupted" else EXIT_GOAL_MISSED
+    raise typer.Exit(0 if result["goal_met"] else missed)
+
+
+@contextmanager
+def _reporting(done: "list[Injection]", total: int) -> "Iterator[Callable[[Injection], None]]":
+    """Yield what keeps an injection and shows it: a bar, and a line where there is a problem or no terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        row, start_s = bar.add_task("starting", total=total), time.monotonic()
+
+        def report(injection: "Injection") -> None:
+            done.append(injection)
+            bar.update(row, advance=1, description=injection.kind)
+            trouble = injection.problem or injection.violations
+            if trouble or not bar.console.is_terminal:
+                bar.console.print(
+                    f"{len(done)}/{total} {time.monotonic() - start_s:.0f} s {injection.kind}: {injection.named} "
+                    f"{injection.detection_ms:.1f} ms, back after {injection.recovery_s:.1f} s {trouble or ''}",
+                    highlight=False, markup=False, soft_wrap=True,
+                )  # fmt: skip
+
+        yield report
 
 
 def _table(result: dict[str, Any]) -> Table:
     verdict = "[green]goal met[/]" if result["goal_met"] else "[red]goal not met[/]"
+    verdict += f", {result['ended_early']}" if result["ended_early"] else ""
     table = Table("kind", "named", "detection after its limit, ms: median", "max", "recovery, s: median", "max",
                   title=f"bench faults: {verdict}", title_justify="left")  # fmt: skip
     for name, detection in result["detection_ms"].items():

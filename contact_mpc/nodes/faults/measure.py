@@ -37,7 +37,7 @@ def measure_faults(
     kinds: list[str],
     runs: int,
     report: Callable[[Injection], None],
-) -> list[Injection]:
+) -> None:
     """Start the stack once and inject every kind `runs` times.
 
     Parameters
@@ -54,6 +54,11 @@ def measure_faults(
         Injections of each.
     report : callable
         Called after each injection.
+
+    Raises
+    ------
+    StackError
+        The stack cannot be started, or cannot be started again after a hang.
     """
     parameters = {name: dict(values) for name, values in parameters.items()}
     parameters["command_bridge"] |= SHORT_FAULT
@@ -66,7 +71,7 @@ def measure_faults(
     )
     with FaultRig(task, parameters, folder, bridge.torque_rate_per_s) as rig:
         rig.start([name for name in ACTIVATION_ORDER if name != "recorder"])
-        return run_all(Injector(rig, limits), kinds, runs, report)
+        run_all(Injector(rig, limits), kinds, runs, report)
 
 
 def _config_of(config_class: Any, parameters: dict[str, Any]) -> Any:
