@@ -33,6 +33,10 @@ class BridgeConfig(BaseModel):
         0.01, "s", "realtime: age of the joint state from which the last command is repeated", gt=0.0, le=1.0
     )
     state_fault_s: Seconds = _quantity(0.05, "s", "realtime: age of the joint state that is a fault", gt=0.0, le=5.0)
+    state_lag_s: Seconds = _quantity(
+        0.03, "s", "realtime: delay of the joint states over their least delay that is a fault; the impedance law "
+        "does not survive much more", gt=0.0, le=5.0,
+    )  # fmt: skip
     plan_timeout_s: Seconds = _quantity(
         0.05, "s", "a plan so much older than one period and the delay is stale: hold", gt=0.0, le=5.0
     )
@@ -63,13 +67,18 @@ class BridgeConfig(BaseModel):
         description="where to hold without a plan: at the measured position, without feed-forward; or at the last "
         "command with its feed-forward (a hand keeps its grip)",
     )
-    fault_policy: Literal["zero_torque", "hold"] = Field(
-        "zero_torque",
-        description="effort interface, after holding for fault_hold_s: ramp the torque to zero, or go on holding as "
-        "long as the state is fresh; the position interface always holds its last setpoint",
+    fault_policy: Literal["zero_torque", "damping", "hold"] = Field(
+        "damping",
+        description="effort interface, after holding for fault_hold_s, as long as the state is fresh: ramp the torque "
+        "to zero, to damping alone (an arm without brakes sinks instead of falling), or go on holding; the position "
+        "interface always holds its last setpoint",
     )
     fault_hold_s: Seconds = _quantity(0.2, "s", "time to hold on a fault", ge=0.0, le=10.0)
-    fault_ramp_s: Seconds = _quantity(0.5, "s", "time of the ramp to zero torque", gt=0.0, le=10.0)
+    fault_ramp_s: Seconds = _quantity(0.5, "s", "time of the ramp after it", gt=0.0, le=10.0)
+    blind_ramp_s: Seconds = _quantity(
+        0.05, "s", "a fault without a state to rely on: within this time the torque goes to that of the robot's "
+        "weight, then with fault_hold_s and fault_ramp_s to zero", gt=0.0, le=10.0,
+    )  # fmt: skip
     position_margin_deg: Number = _quantity(1.0, "deg", "margin to the URDF's position limits", ge=0.0, le=20.0)
     velocity_fraction: Number = _quantity(1.0, "1", "share of the URDF's velocity limit", gt=0.0, le=1.0)
     acceleration_per_s: Number = _quantity(

@@ -50,6 +50,7 @@ class BridgeOutput:
         self._law = JointImpedance(system, config.gravity_compensation == "bridge")
         self._is_effort = config.command_interface == "effort"
         self._nominal_dt_s = 1.0 / config.rate_hz
+        self._no_gravity = np.zeros(system.n_a)
         self.command = BridgeCommand(
             guard.tau if self._is_effort else guard.u, target.u, target.du, np.zeros(system.n_a),
             guard.u, guard.du, guard.tau, safety,
@@ -66,7 +67,8 @@ class BridgeOutput:
     def request(self, state: StateMonitor, dt_s: float, scale: float = 1.0) -> bool:
         """Ask the guard for the target, the law's torque times `scale`; returns whether the setpoint was refused.
 
-        With the position interface the torque is the feed-forward alone.
+        With the position interface the torque is the feed-forward alone. What `scale` takes away, the damping torque
+        replaces where the fault policy says so: scale tau - (1 - scale) Kd dq.
         """
         target, guard, desired = self._target, self._guard, self.command.desired_tau
         target.request(dt_s)
@@ -77,11 +79,17 @@ class BridgeOutput:
             self._law.torque(guard.u, guard.du, state.q, state.dq, target.tau_ff, desired)
             if scale != 1.0:
                 desired *= scale
+                if self.response.with_damping:
+                    desired -= (1.0 - scale) * self._law.kd * state.dq
         guard.pass_torque(desired, dt_s)
         return refused
 
+    def remember(self, state: StateMonitor) -> None:
+        """Keep the torque of now and the share of the weight in it, for a fault without a state from here on."""
+        self.response.remember(self._guard.tau, self._law.gravity(state.q) if self._is_effort else self._no_gravity)
+
     def request_in_fault(self, state: StateMonitor | None, dt_s: float) -> None:
-        """Hold and ramp down: by the law where there is a state to rely on, else from the last torque."""
+        """Hold and ramp down: by the law where there is a state to rely on, else from what was remembered."""
         self.response.advance(dt_s)
         if state is not None:
             self.request(state, dt_s, self.response.law_scale)

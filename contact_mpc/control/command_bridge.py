@@ -7,8 +7,9 @@ from the measured position. Then ACTIVE while a plan is in effect, HOLD (with a 
 (latched until `reset`) when the state, the clock or the bridge itself cannot be relied on. After a reset the bridge
 goes on as in FAULT until it may start again, so that nothing jumps on the wire.
 
-In FAULT the bridge holds for `fault_hold_s` (by the impedance law where the state can be relied on, else at the last
-torque), then ramps to zero torque, or goes on holding, by `fault_policy`. The position interface holds its setpoint.
+In FAULT the bridge holds for `fault_hold_s` by the impedance law, then ramps to zero torque or to damping, or goes on
+holding, by `fault_policy`. Where the state cannot be relied on, the torque goes to that of the weight at once (see
+`fault_response`), and with the ramp to zero. The position interface holds its setpoint.
 
 All times are stamps of joint states; `receipt_ns` is a monotonic clock, used for age, lag and rate of the state alone.
 """
@@ -133,7 +134,7 @@ class BridgeCore:
         if self.safety.mode is BridgeMode.INACTIVE:
             return
         if self._is_state_trusted:
-            self._output.response.remember(self.guard.tau)
+            self._output.remember(self._state)
         self._is_state_trusted &= cause not in UNTRUSTED_STATE
         if self.safety.mode is BridgeMode.FAULT:
             return

@@ -1,4 +1,10 @@
-"""What is left of the torque in FAULT: all of it for a time to hold, then a linear ramp to zero, or a hold for good."""
+"""What is left of the torque in FAULT: all of it for a time to hold, then a ramp to zero or to damping, or a hold.
+
+With a state to rely on, the torque is the impedance law's, times `scale`; the policy "damping" puts the law's damping
+in place of what the ramp takes away: the robot sinks instead of falling. Without one nothing corrects a torque, and
+what presses on an object or into a joint's stop must not go on: all but the weight goes to zero at once, within
+`blind_ramp_s`. The weight, at the posture last known, goes with the scale, whatever the policy.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,27 +17,32 @@ FloatArray = NDArray[np.float64]
 class FaultResponse:
     """The time course of a fault.
 
-    While the state can be relied on, the torque is the law's, times `scale` with the policy zero_torque, whole with
-    the policy hold. Once it cannot, it is the last torque that could, times `scale`, whatever the policy: a torque
-    that nothing corrects is not held for good.
+    Attributes
+    ----------
+    with_damping : bool
+        Whether the damping stays.
     """
 
     def __init__(self, config: BridgeConfig, n_a: int) -> None:
         self._config = config
-        self._elapsed_s = 0.0
-        self._tau = np.zeros(n_a)
+        self.with_damping = config.fault_policy == "damping"
+        self._elapsed_s = self._blind_s = 0.0
+        self._gravity, self._rest = np.zeros(n_a), np.zeros(n_a)
 
     def begin(self) -> None:
         """Start the time to hold."""
         self._elapsed_s = 0.0
 
-    def remember(self, tau: FloatArray) -> None:
-        """Take the torque that is ramped down without a state, N m."""
-        self._tau[:] = tau
+    def remember(self, tau: FloatArray, gravity: FloatArray) -> None:
+        """Take the torque that is ramped down without a state, and the part of it that carries the weight, N m."""
+        self._blind_s = 0.0
+        self._gravity[:] = gravity
+        np.subtract(tau, gravity, out=self._rest)
 
     def advance(self, dt_s: float) -> None:
         """Let time pass."""
         self._elapsed_s += dt_s
+        self._blind_s += dt_s
 
     @property
     def scale(self) -> float:
@@ -45,5 +56,7 @@ class FaultResponse:
         return 1.0 if self._config.fault_policy == "hold" else self.scale
 
     def torque(self, out: FloatArray) -> None:
-        """Write the torque without a state (n_a,), N m."""
-        np.multiply(self._tau, self.scale, out=out)
+        """Write the torque without a state (n_a,), N m: scale g + max(0, 1 - t / blind_ramp_s) (tau - g)."""
+        blind = max(1.0 - self._blind_s / self._config.blind_ramp_s, 0.0)
+        np.multiply(self._gravity, self.scale, out=out)
+        out += blind * self._rest

@@ -52,12 +52,12 @@ class JointImpedance:
 
     Attributes
     ----------
-    kp : (n_a,) array
-        Joint stiffness, N m/rad.
+    kp, kd : (n_a,) array
+        Joint stiffness, N m/rad, and damping, N m s/rad.
     """
 
     def __init__(self, system: System, with_gravity: bool) -> None:
-        self.kp, self._kd = system.kp, system.kd
+        self.kp, self.kd = system.kp, system.kd
         self._model = GravityTorque(system) if with_gravity else None
         self._gravity = np.zeros(system.n_a)
 
@@ -71,4 +71,4 @@ class JointImpedance:
         self, u: FloatArray, du: FloatArray, q: FloatArray, dq: FloatArray, tau_ff: FloatArray, out: FloatArray
     ) -> None:
         """Write the torque of `joint_impedance_torque` (n_a,), N m, to `out`."""
-        joint_impedance_torque(self.kp, self._kd, u, du, q, dq, tau_ff, self.gravity(q), out)
+        joint_impedance_torque(self.kp, self.kd, u, du, q, dq, tau_ff, self.gravity(q), out)

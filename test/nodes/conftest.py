@@ -78,6 +78,13 @@ class NodeRig:
             self.stack.spin(0.005)
             assert time.monotonic() < deadline, f"{what} not within {timeout_s:g} s\n{self.logs()}"
 
+    def diagnosed(self, name: str, key: str) -> str:
+        """Return a value of a node's diagnostics that are published after this call."""
+        arrays = self.collect("/diagnostics")
+        self.wait_until(lambda: any(array.status[0].name.endswith(name) for array in arrays), f"diagnostics of {name}")
+        status = next(array.status[0] for array in arrays if array.status[0].name.endswith(name))
+        return {pair.key: pair.value for pair in status.values}[key]
+
     def settle(self, duration_s: float = 0.15) -> None:
         """Handle messages for a while, long against the way through DDS."""
         deadline = time.monotonic() + duration_s

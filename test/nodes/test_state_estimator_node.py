@@ -38,7 +38,6 @@ class EstimatorRig:
         self.states, self.poses = self.rig.publisher("joint_states"), self.rig.publisher("object_pose")
         self.joints = self.rig.collect("state_estimator/joint_states")
         self.odometry = self.rig.collect("state_estimator/object_odom")
-        self.diagnostics = self.rig.collect("/diagnostics")
         self.rig.activate()
         self.rig.connect(self.states, self.poses)
 
@@ -62,10 +61,7 @@ class EstimatorRig:
         return [messages.from_stamp(message.header.stamp) for message in self.odometry]
 
     def refused(self) -> int:
-        """Return the number of refused messages in diagnostics that are published after this call."""
-        self.diagnostics.clear()
-        self.rig.wait_until(lambda: self.diagnostics, "diagnostics")
-        return int({pair.key: pair.value for pair in self.diagnostics[-1].status[0].values}["refused_messages"])
+        return int(self.rig.diagnosed("state_estimator", "refused_messages"))
 
     def wait_for(self, count: int) -> None:
         self.rig.wait_until(lambda: len(self.joints) >= count and len(self.odometry) >= count, f"{count} estimates")

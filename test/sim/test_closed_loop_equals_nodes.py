@@ -42,11 +42,6 @@ def test_commands_of_the_nodes_are_those_of_the_loop_in_one_process(tmp_path):
 
 @pytest.mark.end_to_end
 @pytest.mark.drake
-@pytest.mark.xfail(
-    reason="torques of perturbed planar_hand_ball trials differ by up to 2e-10 N m from those of one process, the same "
-    "in every run; the unperturbed run is equal to the last bit; cause not found",
-    strict=False,
-)
 def test_perturbed_trial_through_the_nodes_has_the_commands_and_the_outcome_of_one_process(tmp_path):
     """`evaluate --through-nodes` says itself whether all bits agree; the outcome comes from the bag there."""
     pytest.importorskip("rclpy")

@@ -79,7 +79,9 @@ def _reporting(done: "list[Injection]", total: int) -> "Iterator[Callable[[Injec
             if trouble or not bar.console.is_terminal:
                 bar.console.print(
                     f"{len(done)}/{total} {time.monotonic() - start_s:.0f} s {injection.kind}: {injection.named} "
-                    f"{injection.detection_ms:.1f} ms, back after {injection.recovery_s:.1f} s {trouble or ''}",
+                    f"{injection.detection_ms:.1f} ms, back after {injection.recovery_s:.1f} s, "
+                    f"robot beyond its limits by {1e3 * injection.position_excess_rad:.1f} mrad and "
+                    f"{injection.velocity_excess_rad_s:.1f} rad/s {trouble or ''}",
                     highlight=False, markup=False, soft_wrap=True,
                 )  # fmt: skip
 
@@ -89,11 +91,15 @@ def _reporting(done: "list[Injection]", total: int) -> "Iterator[Callable[[Injec
 def _table(result: dict[str, Any]) -> Table:
     verdict = "[green]goal met[/]" if result["goal_met"] else "[red]goal not met[/]"
     verdict += f", {result['ended_early']}" if result["ended_early"] else ""
-    table = Table("kind", "named", "detection after its limit, ms: median", "max", "recovery, s: median", "max",
-                  title=f"bench faults: {verdict}", title_justify="left")  # fmt: skip
+    table = Table(
+        "kind", "named", "detection after its limit, ms: median", "max", "recovery, s: median", "max",
+        "robot beyond its stops, mrad", "beyond its speed limit, rad/s",
+        title=f"bench faults: {verdict}", title_justify="left",
+    )  # fmt: skip
     for name, detection in result["detection_ms"].items():
         recovery = result["recovery_s"][name]
-        figures = (detection["median"], detection["max"], recovery["median"], recovery["max"])
+        excess = 1e3 * result["robot_position_excess_rad"][name], result["robot_velocity_excess_rad_s"][name]
+        figures = (detection["median"], detection["max"], recovery["median"], recovery["max"], *excess)
         table.add_row(name, str(result["named"][name]), *(f"{value:.1f}" for value in figures))
     table.caption = (
         f"{result['injections']} injections of {result['kinds']} kinds: {result['violations']} violations on the wire "

@@ -222,7 +222,7 @@ def fuzz_bridge(system: System, count: int, seed: int, report: Callable[[int], N
         for lockstep in (False, True):
             config = BridgeConfig(
                 command_interface=interface, gravity_compensation="robot", start_guard_s=START_GUARD_S,
-                fault_policy="hold" if lockstep else "zero_torque", start_from="effort" if lockstep else "position",
+                fault_policy="hold" if lockstep else "damping", start_from="effort" if lockstep else "position",
                 hold_policy="last_command" if lockstep else "measured", rate_tolerance=1.0,
                 fault_hold_s=0.01, fault_ramp_s=0.02,
             )  # fmt: skip

@@ -48,7 +48,7 @@ class Injection:
     problem : str
         What went wrong, empty if nothing did.
     position_excess_rad, velocity_excess_rad_s : float
-        How far the robot itself left its limits so far in the whole measurement, NaN before the first state.
+        How far the robot itself left its limits between the fault and the start of the recovery, NaN without states.
     examples : dict
         The first violation of each kind.
     """
@@ -90,12 +90,13 @@ class Injector:
         if not self._settle(kind):
             return Injection(kind.name, None, np.nan, {}, np.nan, f"not active before: {rig.mode} {rig.cause}")
         rig.clear()
-        rig.monitor.examples.clear()
+        rig.monitor.clear()
         before = Counter(rig.monitor.violations)
         act_ns = self._act(kind)
         named, detection_ms = self._await_name(kind, act_ns)
         rig.run_for(OBSERVE_S)
         problem = self._judge_end(kind)
+        excess = (rig.monitor.largest_position_excess_rad, rig.monitor.largest_velocity_excess_rad_s)
         recovery_s = self._recover(kind)
         violations = dict(rig.monitor.violations - before)
         if kind.expected and named is None:
@@ -109,8 +110,7 @@ class Injector:
             violations,
             recovery_s,
             problem,
-            rig.monitor.largest_position_excess_rad,
-            rig.monitor.largest_velocity_excess_rad_s,
+            *excess,
             dict(rig.monitor.examples),
         )
 

@@ -1,10 +1,10 @@
 """The kinds of faults: what is done, which name is expected for it, and when its detection is due at the latest.
 
 Limits of detection (see `limits.py`): "first" the first spoilt message; "state_fault" the age of the state that is a
-fault; "lag" the time until a growing delay has reached that; "plan_due" the instant at which the first spoilt plan
-takes effect; "plan_age" the age at which the last good plan is stale; "pose_age" the age at which the estimator gives
-up, with one tick of the tracker and the delay of its plan; "act" the act itself; "wind_down" the time to zero torque;
-"flush" the recorder's next write.
+fault; "lag" the arrival of the first state that is so late, which a growing delay postpones by that delay; "plan_due"
+the instant at which the first spoilt plan takes effect; "plan_age" the age at which the last good plan is stale;
+"pose_age" the age at which the estimator gives up, with one tick of the tracker and the delay of its plan; "act" the
+act itself; "wind_down" the time to zero torque; "flush" the recorder's next write.
 """
 
 import signal

@@ -48,7 +48,7 @@ class DetectionLimits:
         if limit == "state_fault":
             return state.last_sent_ns + round(config.state_fault_s * NS_PER_S)
         if limit == "lag":
-            return first_ns + round(config.state_fault_s / LAG_GROWTH * NS_PER_S)
+            return first_ns + round(config.state_lag_s * (1.0 + 1.0 / LAG_GROWTH) * NS_PER_S)
         if limit == "plan_due":
             stamp_ns = plan.first_spoilt_stamp_ns or plan.last_stamp_ns
             return max(first_ns, stamp_ns + config.plan_delay_ns + state.offset_ns)

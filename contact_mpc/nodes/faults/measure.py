@@ -96,8 +96,12 @@ def summarise(injections: list[Injection]) -> dict[str, Any]:
         "violation_examples": [f"{i.kind}: {name} {text}" for i in injections for name, text in i.examples.items()][
             :20
         ],
-        "robot_position_excess_rad": _largest([i.position_excess_rad for i in injections]),
-        "robot_velocity_excess_rad_s": _largest([i.velocity_excess_rad_s for i in injections]),
+        "robot_position_excess_rad": {
+            name: _largest([i.position_excess_rad for i in group]) for name, group in by_kind.items()
+        },
+        "robot_velocity_excess_rad_s": {
+            name: _largest([i.velocity_excess_rad_s for i in group]) for name, group in by_kind.items()
+        },
         "hangs": hangs,
         "late_namings": len(late),
         "late": [f"{i.kind}: {i.detection_ms:.1f} ms" for i in late][:50],
@@ -119,4 +123,4 @@ def _statistics(values: list[float]) -> dict[str, float]:
 
 def _largest(values: list[float]) -> float:
     """Return by how much a limit was exceeded at most, 0 where it never was."""
-    return max(0.0, *(value for value in values if not np.isnan(value)), 0.0)
+    return max(0.0, *np.nan_to_num(values, nan=0.0, neginf=0.0))

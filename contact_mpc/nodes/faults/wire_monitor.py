@@ -51,8 +51,10 @@ class WireMonitor:
         Messages judged.
     newest : (n_a,) array or None
         Latest command.
+    examples : dict
+        The first violation of each kind since `clear`.
     largest_position_excess_rad, largest_velocity_excess_rad_s : float
-        How far the robot was measured beyond its limits at most; not above 0 if it never was.
+        How far the robot was measured beyond its limits at most since `clear`; not above 0 if it never was.
     """
 
     def __init__(self, limits: WireLimits, interface: str) -> None:
@@ -60,10 +62,14 @@ class WireMonitor:
         self.violations: Counter[str] = Counter()
         self.commands = self.states = 0
         self.newest: FloatArray | None = None
-        self.examples: dict[str, str] = {}
-        self.largest_position_excess_rad = self.largest_velocity_excess_rad_s = -np.inf
         self._q: FloatArray | None = None
         self._stamp_ns = self._receipt_ns = 0
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget examples and excesses; the counts go on."""
+        self.examples: dict[str, str] = {}
+        self.largest_position_excess_rad = self.largest_velocity_excess_rad_s = -np.inf
 
     def add_command(self, stamp_ns: int | None, values: FloatArray, receipt_ns: int) -> None:
         """Judge a command.
