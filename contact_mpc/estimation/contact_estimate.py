@@ -33,8 +33,8 @@ class ContactEstimate(NamedTuple):
         Their places in `System.contacts`.
     gaps_m : (n,) array
         Signed distances.
-    points : (n, 3) array
-        Contact points, m, world frame.
+    points, normals : (n, 3) array
+        Contact points, m, and unit normals towards the first geometry of each pair, world frame.
     forces : (n, 3) array or None
         Forces on the first geometry of each pair, N, world frame; None where the driver reports no torques.
     """
@@ -42,6 +42,7 @@ class ContactEstimate(NamedTuple):
     contacts: IntArray
     gaps_m: FloatArray
     points: FloatArray
+    normals: FloatArray
     forces: FloatArray | None
 
 
@@ -72,8 +73,9 @@ class ContactEstimator:
         if is_known:
             tau[n_v_u:] = state.tau - self._gravity(q_a)
         contacts, forces = self._inference.infer(workspace.con, tau)
+        found = workspace.con
         return ContactEstimate(
-            contacts, workspace.con.phi[contacts], workspace.con.p[contacts], forces if is_known else None
+            contacts, found.phi[contacts], found.p[contacts], found.n[contacts], forces if is_known else None
         )
 
     def _gravity(self, q_a: FloatArray) -> FloatArray:

@@ -11,11 +11,11 @@ import numpy as np
 
 from contact_mpc.errors import BagError
 from contact_mpc.model.kinematics import forward_kinematics
-from contact_mpc.model.rotations import matrix_to_quaternion, quaternion_to_matrix
+from contact_mpc.model.rotations import matrix_to_quaternion
 from contact_mpc.model.system import System
 from contact_mpc.replay.appearance import link_colour
-from contact_mpc.replay.evaluation import ObjectEvaluation
-from contact_mpc.replay.poses import FloatArray, IntArray, interpolate
+from contact_mpc.replay.evaluation import ObjectEvaluation, configurations
+from contact_mpc.replay.poses import FloatArray, IntArray
 from contact_mpc.replay.record import RunRecord
 
 FRAMES_PER_S = 30.0
@@ -44,7 +44,7 @@ def build_scene(record: RunRecord, system: System, evaluation: ObjectEvaluation)
     t_ns = _frame_stamps(record, evaluation)
     goal = evaluation.goal
     places = np.vstack([evaluation.judged.position_m[:1], evaluation.start.position_m, goal.position_m])
-    q = _configurations(record, system, evaluation, t_ns)
+    q = configurations(record, system, evaluation, t_ns)
     times_s = np.asarray((t_ns - evaluation.start_ns) * 1e-9, dtype=np.float64)
     return scene_of_configurations(system, times_s, q, (goal.quaternion_wxyz[0], goal.position_m[0]), places)
 
@@ -91,20 +91,6 @@ def _frame_stamps(record: RunRecord, evaluation: ObjectEvaluation) -> IntArray:
     if count < 2:
         raise BagError(f"{record.path}: joint states and object poses overlap for less than one frame; run it longer")
     return first + np.round(np.linspace(0, last - first, count)).astype(np.int64)
-
-
-def _configurations(record: RunRecord, system: System, evaluation: ObjectEvaluation, t_ns: IntArray) -> FloatArray:
-    """Return q (n, n_q) of measured joints and judged objects."""
-    states = record.joint_states
-    assert states is not None
-    q_a = interpolate(t_ns, states.t_ns, states.select("position", system.joint_names))
-    track, q, rows = evaluation.judged.at(t_ns), np.array(system.q_default), []
-    for k in range(len(t_ns)):
-        q[system.n_q_u :] = q_a[k]
-        R_WO = quaternion_to_matrix(track.quaternion_wxyz[k])
-        q[: system.n_q_u] = system.q_from_object_pose(R_WO, track.position_m[k], q)
-        rows.append(q.copy())
-    return np.array(rows)
 
 
 def _frame(R: FloatArray, p: FloatArray, body: int) -> FloatArray:

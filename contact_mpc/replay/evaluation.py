@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from contact_mpc.errors import BagError
-from contact_mpc.model.rotations import matrix_to_quaternion
+from contact_mpc.model.rotations import matrix_to_quaternion, quaternion_to_matrix
+from contact_mpc.model.system import System
 from contact_mpc.model.task import TaskConfig
 from contact_mpc.replay.poses import (
     FloatArray,
@@ -161,3 +162,17 @@ def _reference(record: RunRecord) -> PoseTrack | None:
     last = started[-1]
     t_ns = last.stamp_ns + np.round(last.times_s * 1e9).astype(np.int64)
     return PoseTrack(t_ns, last.quaternion_wxyz[:, 0], last.position_m[:, 0])
+
+
+def configurations(record: RunRecord, system: System, evaluation: ObjectEvaluation, t_ns: IntArray) -> FloatArray:
+    """Return q (n, n_q) of measured joints and judged objects."""
+    states = record.joint_states
+    assert states is not None
+    q_a = interpolate(t_ns, states.t_ns, states.select("position", system.joint_names))
+    track, q, rows = evaluation.judged.at(t_ns), np.array(system.q_default), []
+    for k in range(len(t_ns)):
+        q[system.n_q_u :] = q_a[k]
+        R_WO = quaternion_to_matrix(track.quaternion_wxyz[k])
+        q[: system.n_q_u] = system.q_from_object_pose(R_WO, track.position_m[k], q)
+        rows.append(q.copy())
+    return np.array(rows)

@@ -7,6 +7,7 @@ import numpy as np
 from contact_mpc.model.system import System
 from contact_mpc.model.task import TaskConfig
 from contact_mpc.replay.appearance import fingers, shades
+from contact_mpc.replay.contact_plot import plot_contact_forces
 from contact_mpc.replay.evaluation import ObjectEvaluation, PoseTrack
 from contact_mpc.replay.figures import ESTIMATED, REFERENCE, TRUE, Figure, axis, packed, seconds
 from contact_mpc.replay.metrics import lateness_ms, sent_commands
@@ -34,6 +35,7 @@ def build_figures(context: Context) -> list[Figure]:
         plot_position,
         plot_joints,
         plot_torques,
+        lambda item: plot_contact_forces(item[0], item[1], item[3]),
         plot_rates,
         plot_solve_times,
         plot_lateness,

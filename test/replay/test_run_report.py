@@ -62,8 +62,8 @@ def test_report_states_values_limits_and_provenance_escaped(report, finger_syste
 def test_every_plot_that_the_bag_has_data_for_is_there(record, finger_system, finger_task):
     context = (record, finger_system, finger_task, evaluate_object(record, finger_task))
     assert [figure.key for figure in build_figures(context)] == [
-        "turn", "estimate_error", "angle_error", "position_error", "position", "joints", "torques", "rates",
-        "solve_times", "lateness", "real_time_factor",
+        "turn", "estimate_error", "angle_error", "position_error", "position", "joints", "torques",
+        "contact_forces", "rates", "solve_times", "lateness", "real_time_factor",
     ]  # fmt: skip
 
 
@@ -83,7 +83,8 @@ def test_report_of_a_bag_without_commands_or_truth_leaves_those_plots_out(
     metrics = compute_metrics(record, finger_system, finger_task)
     figures = read_data(write_report(record, metrics, finger_system, finger_task, tmp_path))["figures"]
     assert set(figures) == {
-        "turn", "angle_error", "position_error", "position", "joints", "torques", "real_time_factor"
+        "turn", "angle_error", "position_error", "position", "joints", "torques", "contact_forces",
+        "real_time_factor",
     }  # fmt: skip
 
 
