@@ -16,6 +16,7 @@ from contact_mpc.planning.rrt_growth import REGRASP
 from contact_mpc.replay.animation import FRAMES_PER_S, MAX_FRAMES, scene_of_configurations
 from contact_mpc.replay.appearance import shades
 from contact_mpc.replay.figures import ESTIMATED, LIMIT, REFERENCE, TRUE, Figure, axis
+from contact_mpc.replay.page import page_head
 from contact_mpc.replay.poses import FloatArray
 from contact_mpc.replay.report import fill_page, result_html, write_page
 from contact_mpc.replay.result_table import ResultRow
@@ -31,7 +32,7 @@ def write_plan_report(problem: Problem, found: GlobalPlan, out_dir: str | Path) 
     """Write `report.html` into a folder and return its path; raises InputError where that is impossible."""
     verdict = "Goal met" if found.is_valid else "Goal missed"
     fields = {
-        "title": html.escape(f"{problem.file.name}: contact_mpc plan"),
+        "head": page_head(f"{problem.file.name}: contact_mpc plan"),
         "heading": html.escape(problem.file.name),
         "subtitle": html.escape(f"{problem.file.description} · seed {found.plan.provenance['seed']}"),
         "verdict": verdict,

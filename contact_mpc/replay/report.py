@@ -1,21 +1,19 @@
 """One self-contained HTML page about a run: result, animation, plots, provenance. It loads nothing from anywhere."""
 
 import html
-import json
-from importlib import resources
 from pathlib import Path
 from string import Template
 from typing import Any
 
 import yaml
 
-from contact_mpc.errors import InputError, ModelError
 from contact_mpc.model.system import System
 from contact_mpc.model.task import TaskConfig
 from contact_mpc.replay.animation import build_scene
 from contact_mpc.replay.evaluation import evaluate_object
 from contact_mpc.replay.figures import Figure
 from contact_mpc.replay.metrics import RunMetrics
+from contact_mpc.replay.page import asset, inline_json, page_head, plot_card, plotly_source, write_text
 from contact_mpc.replay.plots import build_figures
 from contact_mpc.replay.record import RunRecord
 from contact_mpc.replay.result_table import ResultRow, result_rows
@@ -52,13 +50,7 @@ def write_report(record: RunRecord, metrics: RunMetrics, system: System, task: T
 
 def write_page(page: str, out_dir: str | Path) -> Path:
     """Write a page as `report.html` into a folder and return its path; raises InputError where that is impossible."""
-    path = Path(out_dir).expanduser() / REPORT_NAME
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: the report cannot be written ({error.strerror}); choose another --report") from error
-    return path
+    return write_text(Path(out_dir).expanduser() / REPORT_NAME, page)
 
 
 def render_report(record: RunRecord, metrics: RunMetrics, system: System, task: TaskConfig) -> str:
@@ -68,7 +60,7 @@ def render_report(record: RunRecord, metrics: RunMetrics, system: System, task: 
     scene = build_scene(record, system, evaluation)
     name = str(record.metadata.get("task", system.name))
     fields = {
-        "title": html.escape(f"{name}: contact_mpc run"),
+        "head": page_head(f"{name}: contact_mpc run"),
         "heading": html.escape(name),
         "subtitle": html.escape(_subtitle(record, system)),
         "verdict": "Goal met" if metrics.goal_met else "Goal missed",
@@ -82,38 +74,15 @@ def render_report(record: RunRecord, metrics: RunMetrics, system: System, task: 
 
 
 def fill_page(fields: dict[str, str], scene: dict[str, Any], figures: list[Figure]) -> str:
-    """Return the page with its texts (title to provenance, as HTML), the animation, the plots and all scripts."""
+    """Return the page with its texts (head to provenance, as HTML), the animation, the plots and all scripts."""
     assets = {
         "plots": "\n".join(plot_card(figure) for figure in figures),
-        "style": asset("report.css"),
         "scene_script": asset("scene.js"),
         "page_script": asset("page.js"),
         "plotly": plotly_source(),
         "data": inline_json({"scene": scene, "figures": {figure.key: figure.to_json() for figure in figures}}),
     }
     return Template(asset("report.html")).substitute(fields | assets)
-
-
-def plotly_source() -> str:
-    """Return the source of plotly.js that the plotly package carries; raises InputError where it is missing."""
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        raise InputError("a report needs plotly: pip install 'contact_mpc[report]', or run without --report") from error
-    return str(get_plotlyjs())
-
-
-def asset(name: str) -> str:
-    """Return the text of a file in replay/assets."""
-    try:
-        return (resources.files("contact_mpc.replay") / "assets" / name).read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise ModelError(f"assets/{name} of contact_mpc.replay is missing; install the package again") from error
-
-
-def inline_json(data: Any) -> str:
-    """Return JSON that may stand inside a script element."""
-    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
 
 
 def _subtitle(record: RunRecord, system: System) -> str:
@@ -141,15 +110,6 @@ def result_html(result: list[ResultRow]) -> str:
         cells = f'<td class="number">{html.escape(row.value)}</td><td class="number">{html.escape(row.limit)}</td>'
         rows.append(f"<tr><td>{html.escape(row.name)}</td>{cells}{mark}</tr>")
     return f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
-
-
-def plot_card(figure: Figure) -> str:
-    """Return the place on the page where a figure is drawn."""
-    kind = "card wide" if figure.is_wide else "card"
-    title, caption = html.escape(figure.title), html.escape(figure.caption)
-    return (
-        f'<div class="{kind}"><h2>{title}</h2><p class="caption">{caption}</p><div id="plot-{figure.key}"></div></div>'
-    )
 
 
 def _provenance(record: RunRecord, system: System) -> str:

@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
 
-from contact_mpc.errors import InputError
 from contact_mpc.replay.figures import Figure
-from contact_mpc.replay.report import asset, inline_json, plot_card, plotly_source
+from contact_mpc.replay.page import asset, inline_json, page_head, plot_card, plotly_source, write_text
 
 Rows = Sequence[Sequence[str]]
 
@@ -21,21 +20,15 @@ def write_page(path: Path, heading: str, subtitle: str, figures: list[Figure], t
         The file cannot be written, or plotly is not installed.
     """
     fields = {
-        "title": html.escape(f"{heading}: contact_mpc"),
+        "head": page_head(f"{heading}: contact_mpc"),
         "heading": html.escape(heading),
         "subtitle": html.escape(subtitle),
         "plots": "\n".join(plot_card(figure) for figure in figures),
         "tables": "\n".join(_table(title, rows) for title, rows in tables.items()),
-        "style": asset("report.css"),
         "plotly": plotly_source(),
         "data": inline_json({figure.key: figure.to_json() for figure in figures}),
     }
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(Template(asset("summary.html")).substitute(fields), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: the report cannot be written ({error.strerror}); choose another --report") from error
-    return path
+    return write_text(path, Template(asset("summary.html")).substitute(fields))
 
 
 def _table(title: str, rows: Rows) -> str:
