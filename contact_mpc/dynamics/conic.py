@@ -7,7 +7,8 @@ millimetres and newtons, where displacements and forces of contact are of the or
 feasibility, mm and N, and the duality gap, mJ.
 """
 
-from typing import NamedTuple
+from itertools import groupby
+from typing import Any, NamedTuple
 
 import clarabel
 import numpy as np
@@ -39,15 +40,23 @@ class ConicSolution(NamedTuple):
 
 def solve_conic(Q: FloatArray, b: FloatArray, G: FloatArray, g: FloatArray, widths: list[int]) -> ConicSolution:
     """Solve the program; widths lists the rows of each cone in order: 1 (non-negative) or 3 (second-order)."""
-    cones = [clarabel.NonnegativeConeT(1) if width == 1 else clarabel.SecondOrderConeT(width) for width in widths]
     solver = clarabel.DefaultSolver(
-        sparse.csc_matrix(np.triu(Q) * LENGTH_M), b, sparse.csc_matrix(-G), g / LENGTH_M, cones, _settings()
+        sparse.csc_matrix(np.triu(Q) * LENGTH_M), b, sparse.csc_matrix(-G), g / LENGTH_M, _cones(widths), _settings()
     )
     found = solver.solve()
     return ConicSolution(
         LENGTH_M * np.array(found.x), LENGTH_M * np.array(found.s), np.array(found.z),
         _OUTCOMES.get(str(found.status), FAILED), int(found.iterations),
     )
+
+
+def _cones(widths: list[int]) -> list[Any]:
+    """Return clarabel's cones; neighbouring inequalities are one."""
+    found: list[Any] = []
+    for width, group in groupby(widths):
+        count = len(list(group))
+        found += [clarabel.NonnegativeConeT(count)] if width == 1 else [clarabel.SecondOrderConeT(width)] * count
+    return found
 
 
 def _settings() -> clarabel.DefaultSettings:

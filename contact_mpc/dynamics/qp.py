@@ -8,6 +8,8 @@ of the cone. Where it is wrong: hydroplaning as in `contact_mpc.dynamics.socp`; 
 direction of sliding by up to a factor cos(pi / ray_count).
 """
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,42 +19,48 @@ from contact_mpc.dynamics.conic import solve_conic
 from contact_mpc.dynamics.step_problem import StepProblem
 
 FloatArray = NDArray[np.float64]
+NO_RAYS, NORMAL_ONLY = np.zeros((0, 2)), np.zeros((1, 2))
+PLANAR_RAYS = np.array([[1.0, 0.0], [-1.0, 0.0]])
+
+
+@lru_cache
+def _unit_rays(count: int) -> FloatArray:
+    """Return unit vectors (count, 2), evenly spread from the first axis on."""
+    angle = 2.0 * np.pi * np.arange(count) / count
+    rays = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    rays.flags.writeable = False
+    return rays
 
 
 def spread_rays(problem: StepProblem, i: int, ray_count: int) -> FloatArray:
     """Return the components (r, 2) of the rays of contact i along t1 and t2; none without friction."""
     if problem.mu[i] == 0.0:
-        return np.zeros((0, 2))
-    if problem.is_planar[i]:
-        return np.array([[1.0, 0.0], [-1.0, 0.0]])
-    angle = 2.0 * np.pi * np.arange(ray_count) / ray_count
-    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        return NO_RAYS
+    return PLANAR_RAYS if problem.is_planar[i] else _unit_rays(ray_count)
 
 
 def solve_qp(problem: StepProblem, ray_count: int) -> StepSolution:
     """Solve the step over `ray_count` rays per contact."""
-    laws, directions = [], []
-    for i in range(len(problem.mu)):
-        rays = spread_rays(problem, i, ray_count)
-        for along in rays if len(rays) else np.zeros((1, 2)):
-            laws.append(Law(i, RAY, (float(along[0]), float(along[1]))))
-            directions.append(problem.n[i] + problem.mu[i] * along @ problem.tangents[i])
-    contact = np.array([law.contact for law in laws], dtype=np.int64)
-    c = np.array(directions).reshape(-1, 3)
+    rays = [spread_rays(problem, i, ray_count) if problem.mu[i] > 0.0 else NORMAL_ONLY for i in range(len(problem.mu))]
+    contact, along = np.repeat(np.arange(len(rays)), [len(item) for item in rays]), np.concatenate([NO_RAYS, *rays])
+    c = problem.n[contact] + problem.mu[contact, None] * np.einsum("rj,rji->ri", along, problem.tangents[contact])
     G, g = np.einsum("ri,riv->rv", c, problem.J[contact]), problem.phi[contact]
-    found = solve_conic(problem.Q, problem.b, G, g, [1] * len(laws))
+    found = solve_conic(problem.Q, problem.b, G, g, [1] * len(contact))
     force = np.zeros_like(problem.n)
     np.add.at(force, contact, found.multiplier[:, None] * c)
-    row, compliance = {law: r for r, law in enumerate(laws)}, problem.compliance[contact]
+    row: dict[Law, int] = {}
+    compliance = problem.compliance[contact]
 
     def activate(dq: FloatArray, beta: FloatArray) -> tuple[ActivePoint, float]:
         slack, pressed = G @ dq + g, beta * compliance
         active = np.flatnonzero(pressed > slack)
         margin = float(np.maximum(pressed, slack).min(initial=np.inf))
-        return ActivePoint(tuple(laws[r] for r in active), dq, beta[active]), margin
+        laws = {Law(int(contact[r]), RAY, (float(along[r, 0]), float(along[r, 1]))): int(r) for r in active}
+        row.update(laws)
+        return ActivePoint(tuple(laws), dq, beta[active]), margin
 
     def judge(polished: ActivePoint) -> tuple[float, ActivePoint, float]:
-        beta = np.zeros(len(laws))
+        beta = np.zeros(len(contact))
         beta[[row[law] for law in polished.laws]] = polished.m
         violation = -float(min((G @ polished.dq + g).min(initial=0.0), (beta * compliance).min(initial=0.0)))
         return violation, *activate(polished.dq, beta)
