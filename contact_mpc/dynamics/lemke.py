@@ -4,7 +4,8 @@
 
 Source: R. Cottle, J.-S. Pang, R. Stone, "The Linear Complementarity Problem", 1992, algorithms 4.4.5 and 4.9.3. The
 lexicographic rule excludes cycling on the ties of resting contacts. A ray means that pivoting found no solution; for
-copositive M, as in contact problems, that there is none (theorem 4.4.12). The tableau is updated in place, so the last
+copositive M, as in contact problems, that there is none (theorem 4.4.12), unless the artificial variable is at zero by
+then and stays in the basis by a tie: that is a solution. The tableau is updated in place, so the last
 digits suffer: solve the final basis again from the data where they matter.
 """
 
@@ -19,6 +20,7 @@ IntArray = NDArray[np.int64]
 SOLVED, RAY_TERMINATION, PIVOT_LIMIT = 0, 1, 2
 PIVOT_TOLERANCE = 1e-11  # on entries of a tableau whose data are of the order of one
 TIE_TOLERANCE = 1e-12  # on ratios
+LEAST_ARTIFICIAL = 1e-12  # of z0, beside data of the order of one: a ray that starts where it is gone is a solution
 
 
 class LcpSolution(NamedTuple):
@@ -69,12 +71,21 @@ def _exchange(T: FloatArray, r: int, column: int) -> None:
 
 
 @njit(cache=True)
+def _read_solution(T: FloatArray, basis: IntArray) -> FloatArray:
+    n = basis.shape[0]
+    z = np.zeros(n)
+    for i in range(n):
+        if n <= basis[i] < 2 * n:
+            z[basis[i] - n] = max(T[i, 2 * n + 1], 0.0)
+    return z
+
+
+@njit(cache=True)
 def _pivot(M: FloatArray, q: FloatArray, limit: int) -> tuple[FloatArray, int, int]:
     """Columns of the tableau: w (n), z (n), the artificial z0, the right-hand side; I w - M z - 1 z0 = q."""
     n = q.shape[0]
-    z = np.zeros(n)
     if n == 0 or np.min(q) >= 0.0:
-        return z, SOLVED, 0
+        return np.zeros(n), SOLVED, 0
     T = np.zeros((n, 2 * n + 2))
     for i in range(n):
         T[i, i], T[i, 2 * n], T[i, 2 * n + 1] = 1.0, -1.0, q[i]
@@ -89,17 +100,15 @@ def _pivot(M: FloatArray, q: FloatArray, limit: int) -> tuple[FloatArray, int, i
         _exchange(T, r, entering)
         basis[r] = entering
         if leaving == 2 * n:
-            for i in range(n):
-                if basis[i] >= n:
-                    z[basis[i] - n] = max(T[i, 2 * n + 1], 0.0)
-            return z, SOLVED, pivots
+            return _read_solution(T, basis), SOLVED, pivots
         entering = leaving + n if leaving < n else leaving - n
         r = _leaving_row(T, entering, n)
         if r < 0:
-            return z, RAY_TERMINATION, pivots
+            z0 = np.max(np.where(basis == 2 * n, T[:, 2 * n + 1], 0.0))
+            return _read_solution(T, basis), SOLVED if z0 <= LEAST_ARTIFICIAL else RAY_TERMINATION, pivots
         for i in range(n):  # z0 leaves whenever it may, which ends the search
             if basis[i] == 2 * n and T[i, entering] > PIVOT_TOLERANCE:
                 gap = T[i, 2 * n + 1] / T[i, entering] - T[r, 2 * n + 1] / T[r, entering]
                 if gap <= TIE_TOLERANCE:
                     r = i
-    return z, PIVOT_LIMIT, limit
+    return np.zeros(n), PIVOT_LIMIT, limit

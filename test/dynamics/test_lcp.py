@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from contact_mpc import ContactDynamics
+from contact_mpc.dynamics.cone_solution import StepSolution
 from contact_mpc.dynamics.lcp import build_rows, reduce_problem, solve_step_lcp
 from contact_mpc.dynamics.lemke import PIVOT_LIMIT, RAY_TERMINATION, SOLVED, solve_lcp
+from contact_mpc.dynamics.step_problem import StepProblem
 from contact_mpc.errors import InputError
 from contact_mpc.model.system import System
+from contact_mpc.model.task import load_task
 
 RAY_COUNT = 8
 
@@ -69,6 +72,23 @@ def test_nothing_is_to_be_done_where_all_gaps_are_open() -> None:
     np.testing.assert_array_equal(found.z, np.zeros(3))
 
 
+def check_coulomb(problem: StepProblem, solution: StepSolution) -> int:
+    """Assert Coulomb's law of every contact; return how many slide."""
+    d, f = problem.displacements(solution.dq), solution.force
+    f_n, nu = np.sum(problem.n * f, axis=1), np.sum(problem.n * d, axis=1)
+    f_t, d_t = f - f_n[:, None] * problem.n, d - nu[:, None] * problem.n
+    gap, load = problem.phi + nu, np.linalg.norm(f_t, axis=1)
+    tiny = 1e-9 * (1.0 + np.abs(f).max())
+    assert gap.min() > -1e-9 and f_n.min() > -tiny
+    np.testing.assert_allclose(np.minimum(gap, f_n), 0.0, atol=tiny)
+    assert np.all(load <= problem.mu * f_n + tiny)
+    slips = (np.linalg.norm(d_t, axis=1) > 1e-7) & (f_n > 1e-6)
+    dissipated = -np.sum(f_t * d_t, axis=1)[slips]
+    most = (problem.mu * f_n * np.linalg.norm(d_t, axis=1))[slips]
+    assert np.all(dissipated >= most * (np.cos(np.pi / RAY_COUNT) - 1e-6))
+    return int(slips.sum())
+
+
 @pytest.mark.parametrize(
     "name, regularization",
     [
@@ -87,20 +107,20 @@ def test_every_contact_obeys_coulomb(
         problem = dynamics.assemble(q, u)
         solution = solve_step_lcp(problem, RAY_COUNT)
         assert solution.status == "converged"
-        d, f = problem.displacements(solution.dq), solution.force
-        f_n, nu = np.sum(problem.n * f, axis=1), np.sum(problem.n * d, axis=1)
-        f_t, d_t = f - f_n[:, None] * problem.n, d - nu[:, None] * problem.n
-        gap, load = problem.phi + nu, np.linalg.norm(f_t, axis=1)
-        tiny = 1e-9 * (1.0 + np.abs(f).max())
-        assert gap.min() > -1e-9 and f_n.min() > -tiny
-        np.testing.assert_allclose(np.minimum(gap, f_n), 0.0, atol=tiny)
-        assert np.all(load <= problem.mu * f_n + tiny)
-        slips = (np.linalg.norm(d_t, axis=1) > 1e-7) & (f_n > 1e-6)
-        sliding += int(slips.sum())
-        dissipated = -np.sum(f_t * d_t, axis=1)[slips]
-        most = (problem.mu * f_n * np.linalg.norm(d_t, axis=1))[slips]
-        assert np.all(dissipated >= most * (np.cos(np.pi / RAY_COUNT) - 1e-6))
+        sliding += check_coulomb(problem, solution)
     assert sliding > 0 or regularization == "quasistatic"
+
+
+def test_light_grasp_of_a_ball_without_inertia_is_solved() -> None:
+    """Pivoting ends on a ray that starts where the artificial variable has gone: a solution."""
+    task = load_task("allegro_ball")
+    problem = ContactDynamics(task.system, formulation="lcp").assemble(task.start_q, task.start_u)
+    solution = solve_step_lcp(problem, RAY_COUNT)
+    assert solution.status == "converged"
+    check_coulomb(problem, solution)
+    weight = -problem.b[:6]
+    carried = np.einsum("kiv,ki->v", problem.J, solution.force)[:6]
+    np.testing.assert_allclose(carried, -weight, atol=1e-3 * np.abs(weight).max())
 
 
 @pytest.mark.drake
