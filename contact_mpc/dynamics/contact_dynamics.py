@@ -11,11 +11,11 @@ from contact_mpc.dynamics.derivatives import solve_derivatives, tangent_derivati
 from contact_mpc.dynamics.lcp import solve_step_lcp
 from contact_mpc.dynamics.log_barrier import CONVERGED, INFEASIBLE, ITERATION_LIMIT, solve_step
 from contact_mpc.dynamics.qp import solve_qp
-from contact_mpc.dynamics.quadratic import Model
+from contact_mpc.dynamics.quadratic import Model, assemble_quadratic
 from contact_mpc.dynamics.socp import solve_socp
 from contact_mpc.dynamics.step_problem import ProblemBuilder, StepProblem
-from contact_mpc.errors import InputError
-from contact_mpc.geometry.contacts import build_pairs
+from contact_mpc.errors import InputError, ModelError
+from contact_mpc.geometry.contacts import build_pairs, make_kinematics, update_kinematics
 from contact_mpc.geometry.convex import ConvexPairs
 from contact_mpc.model.system import System, check_vector
 
@@ -28,6 +28,8 @@ DEEPEST_START_M = 0.01
 UNBALANCED_FRACTION = 1e-3  # of the forces on an object that its remaining inertia may carry
 LEAST_LOAD = 1e-3  # N and N m: an object without weight may miss its balance by this much
 UNBALANCED, DEEP_PENETRATION = "unbalanced", "deep_penetration"
+LEAST_INERTIA = 1e-12  # smallest eigenvalue of the objects' mass matrix with ones on its diagonal
+LARGEST_TOLERANCE = 1e-4  # dq is then off by 1 % of the width of the smoothing
 DEFAULT_TOLERANCE = 1e-14  # on kappa * decrement^2; B is then exact to about 1e-9
 STATUS = {
     CONVERGED: "converged",
@@ -104,6 +106,8 @@ def build_model(
     ------
     InputError
         h_s is not positive, friction is negative or a joint has no stiffness.
+    ModelError
+        Nothing can touch, or an object can move without inertia.
     """
     pairs = build_pairs(system)
     h = system.config.h_s if h_s is None else float(h_s)
@@ -116,7 +120,23 @@ def build_model(
         raise InputError(f"joint stiffness {system.kp} N m/rad; every joint needs a positive stiffness")
     tree = system.tree._replace(mass=system.tree.mass * mass_scale, inertia_BC=system.tree.inertia_BC * mass_scale)
     gravity = np.array(system.config.gravity_m_s2)
-    return Model(tree, pairs, system.kp, gravity, mu, h, system.config.activation_distance_m, system.n_v_u)
+    model = Model(tree, pairs, system.kp, gravity, mu, h, system.config.activation_distance_m, system.n_v_u)
+    _check_inertia(system, model)
+    return model
+
+
+def _check_inertia(system: System, model: Model) -> None:
+    """Raise ModelError where objects can move without inertia, so that Q is singular."""
+    kin, Q, b = make_kinematics(model.tree), np.zeros((system.n_v, system.n_v)), np.zeros(system.n_v)
+    update_kinematics(model.tree, system.q_default, kin)
+    assemble_quadratic(model, kin, system.q_default, system.q_default[system.n_q_u :], Q, b)
+    M = model.h**2 * Q[: system.n_v_u, : system.n_v_u]
+    scale = np.sqrt(np.diag(M))
+    if np.any(scale == 0.0) or np.linalg.eigvalsh(M / np.outer(scale, scale))[0] < LEAST_INERTIA:
+        raise ModelError(
+            f"{system.path}: objects {', '.join(system.object_names)} can move without inertia (diagonal of their mass "
+            f"matrix: {np.diag(M)} kg, kg m^2): give every moving link a positive <mass> and <inertia>"
+        )
 
 
 class ContactDynamics:
@@ -166,6 +186,8 @@ class ContactDynamics:
         self.kappa = float(system.config.kappa_per_j if kappa is None else kappa)
         if not (np.isfinite(self.kappa) and self.kappa > 0.0):
             raise InputError(f"kappa = {kappa}; expected a positive log-barrier weight in 1/J, e.g. 1e4")
+        if not 0.0 < tolerance <= LARGEST_TOLERANCE:
+            raise InputError(f"tolerance = {tolerance}; expected more than 0, at most {LARGEST_TOLERANCE}, e.g. 1e-14")
         self.tolerance, self.ray_count = tolerance, ray_count
         convex = ConvexPairs(system, self.model.pairs, self.model.activation)
         self._builder = ProblemBuilder(self.model, system.q_default, convex)
@@ -202,7 +224,8 @@ class ContactDynamics:
         nothing = np.full((n_v, n_v), np.nan), np.full((n_v, n_a), np.nan)
         if self.formulation != "log_barrier":
             result, problem, solution = self._step(q, u, offset)
-            A, B = linearise_cones(self._builder, problem, solution) or nothing
+            found = linearise_cones(self._builder, problem, solution) if result.is_converged else None
+            A, B = found or nothing
             return Linearisation(A, B, solution.dq, result)
         result = self._step_smoothed(q, u, offset)
         X, A, B = np.empty((n_v, n_v + n_a)), np.empty((n_v, n_v)), np.empty((n_v, n_a))

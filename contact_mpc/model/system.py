@@ -218,7 +218,12 @@ class System:
 
 def check_vector(name: str, value: FloatArray, size: int) -> FloatArray:
     """Return value as a contiguous float (size,) array; raises InputError otherwise."""
-    array = np.ascontiguousarray(value, dtype=np.float64)
+    if np.iscomplexobj(value):
+        raise InputError(f"{name} has complex entries; expected ({size},) real numbers")
+    try:
+        array = np.ascontiguousarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} = {value!r:.60}; expected ({size},) numbers") from error
     if array.shape != (size,):
         raise InputError(f"{name} has shape {array.shape}; expected ({size},)")
     if not np.all(np.isfinite(array)):

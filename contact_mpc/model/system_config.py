@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from contact_mpc.errors import ConfigError
 
+TYPE_MISMATCHES = ("tuple_type", "float_type")
 T = TypeVar("T", bound=BaseModel)
 Vector3 = tuple[float, float, float]
 Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
@@ -137,15 +138,30 @@ def validate(model: type[T], data: dict[str, Any], source: Path | str) -> T:
 
 def _explain(model: type[BaseModel], error: ValidationError) -> str:
     lines = []
-    for item in error.errors():
-        key = ".".join(str(part) for part in item["loc"]) or "(top level)"
+    found = [(tuple(part for part in item["loc"] if not _is_alternative(part)), item) for item in error.errors()]
+    for loc, item in found:
+        if any(_tells_more(loc, item["type"], *other) for other in ((at, more["type"]) for at, more in found)):
+            continue
+        key = ".".join(str(part) for part in loc) or "(top level)"
         if item["type"] == "extra_forbidden":
-            lines.append(f"unknown key '{key}'{_suggest(model, item['loc'])}")
+            lines.append(f"unknown key '{key}'{_suggest(model, loc)}")
         elif item["type"] == "missing":
             lines.append(f"key '{key}' is missing")
         else:
             lines.append(f"key '{key}' = {item['input']!r}: {item['msg']}")
     return "; ".join(lines)
+
+
+def _is_alternative(part: int | str) -> bool:
+    """Whether a part of a location is pydantic's name for one of several types that a key may have."""
+    return isinstance(part, str) and ("[" in part or part.startswith("constrained-"))
+
+
+def _tells_more(loc: tuple[int | str, ...], kind: str, other: tuple[int | str, ...], other_kind: str) -> bool:
+    """Whether the other error says more: it lies deeper, or is no mismatch of types with another alternative."""
+    if other[: len(loc)] != loc:
+        return False
+    return len(other) > len(loc) or (kind in TYPE_MISMATCHES and other_kind not in TYPE_MISMATCHES)
 
 
 def _suggest(model: type[BaseModel], loc: tuple[int | str, ...]) -> str:

@@ -189,10 +189,10 @@ def _read_shape(element: ET.Element, link: str, path: Path) -> Shape:
         raise ModelError(f"{path}: link '{link}': collision shape {tags}; allowed: {', '.join(SHAPES)}, mesh")
     kind = found[0].tag.replace(DRAKE, "")
     counts = {"size": 3}
-    size = [value for key in SHAPES[kind] for value in _vector(found[0], key, "nan", path, counts.get(key, 1))]
+    size = [float(value) for key in SHAPES[kind] for value in _vector(found[0], key, "nan", path, counts.get(key, 1))]
     if min(size) <= 0.0:
         raise ModelError(f"{path}: link '{link}': {kind} has size {size}, expected positive lengths in m")
-    return Shape(kind, tuple(float(value) for value in size), _read_pose(element.find("origin"), path))
+    return Shape(kind, tuple(size), _read_pose(element.find("origin"), path))
 
 
 def _mesh_path(filename: str, urdf: Path) -> Path:

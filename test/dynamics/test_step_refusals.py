@@ -1,5 +1,6 @@
 """What a step refuses, and the statuses of its numerical outcomes."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,7 +8,8 @@ import numpy as np
 import pytest
 
 from contact_mpc import ContactDynamics
-from contact_mpc.errors import ConfigError, InputError
+from contact_mpc.dynamics.contact_dynamics import FORMULATIONS
+from contact_mpc.errors import ConfigError, InputError, ModelError
 from contact_mpc.model.resources import resource
 from contact_mpc.model.system import System, load_system
 from contact_mpc.model.task import TaskConfig, load_task
@@ -59,6 +61,31 @@ def test_wrong_shapes_and_quaternions_are_refused(allegro: System) -> None:
         dynamics.step(q * np.where(np.arange(23) < 4, 1.01, 1.0), u)
 
 
+def test_what_is_no_vector_of_real_numbers_is_refused(planar: System) -> None:
+    dynamics, u = ContactDynamics(planar), np.zeros(planar.n_a)
+    with pytest.raises(InputError, match=r"q = 'upright'; expected \(7,\) numbers"):
+        dynamics.step("upright", u)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="u has complex entries"):
+        dynamics.step(planar.q_default, u + 1j)
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_object_without_mass_is_refused(formulation: str, slot: Callable, tmp_path: Path) -> None:
+    text = resource("urdf", "ball").read_text()
+    (tmp_path / "ball.urdf").write_text(re.sub('mass value="[^"]*"', 'mass value="0"', text))
+    with pytest.raises(ModelError, match="slot.yaml: objects ball can move without inertia .* positive <mass>"):
+        ContactDynamics(slot(0.2), formulation)
+
+
+@pytest.mark.parametrize("formulation", ["log_barrier", "socp", "qp"])
+def test_deep_penetration_has_no_derivatives(formulation: str) -> None:
+    system = load_system("box_pushing")
+    q = system.q_default.copy()
+    q[6] -= 0.02
+    found = ContactDynamics(system, formulation).linearize(q, q[-3:])
+    assert found.step.status == "deep_penetration" and not found.is_differentiable
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -68,6 +95,8 @@ def test_wrong_shapes_and_quaternions_are_refused(allegro: System) -> None:
         ({"h_s": np.inf}, "h_s = inf"),
         ({"kappa": -1.0}, "kappa = -1.0; expected a positive"),
         ({"kappa": np.nan}, "kappa = nan"),
+        ({"tolerance": 0.0}, "tolerance = 0.0; expected more than 0, at most 0.0001"),
+        ({"tolerance": np.nan}, "tolerance = nan"),
         ({"formulation": "log_barier"}, "formulation 'log_barier'; allowed: .*log_barrier"),
     ],
 )
