@@ -14,6 +14,7 @@ FloatArray = NDArray[np.float64]
 FEASIBILITY_TOLERANCE_M = 1e-9  # how far a polished point may lie outside a cone, forces times compliance; else dropped
 MODE_TOLERANCE_M = 1e-9  # below it a law is neither clearly active nor clearly inactive
 MAX_CORRECTIONS = 10
+ROUND_OFF_RESIDUAL = 1e-9  # N or N m
 ACCEPTED_RESIDUAL = 1e-6  # N or N m: of the force balance, where the solver stopped short of its tolerance
 
 
@@ -86,3 +87,18 @@ def complete_solution(
     is_solved = found.outcome == SOLVED or residual <= ACCEPTED_RESIDUAL
     status = "converged" if is_solved else "iteration_limit"
     return StepSolution(dq, force, status, residual, found.iterations, kept, margin)
+
+
+def continue_solution(problem: StepProblem, start: ActivePoint, judge: Judge) -> StepSolution | None:
+    """Return the solution in which the laws of a neighbouring one hold, None where there is none; judge as above.
+
+    No solver is asked: the program is strictly convex, so a point that is feasible, whose forces are and balance, is
+    its solution.
+    """
+    polished = polish(problem, start)
+    violation, _point, margin = judge(polished)
+    force = contact_forces(problem, polished)
+    residual = float(np.abs(problem.force_balance(polished.dq, force)).max())
+    if violation > FEASIBILITY_TOLERANCE_M or residual > ROUND_OFF_RESIDUAL:
+        return None
+    return StepSolution(polished.dq, force, "converged", residual, 0, polished, margin)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from contact_mpc.dynamics.active_set import ActivePoint
 from contact_mpc.dynamics.cone_derivatives import linearise_cones
 from contact_mpc.dynamics.cone_solution import StepSolution
 from contact_mpc.dynamics.derivatives import solve_derivatives, tangent_derivatives
@@ -235,6 +236,21 @@ class ContactDynamics:
         tangent_derivatives(self.model, self._workspace, X, A, B)
         return Linearisation(A, B, self._workspace.dq.copy(), result)
 
+    def steps_near(self, q: FloatArray, u: FloatArray, moves: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """Return q_next (N, n_q) of qp or socp from (q, u) moved by the rows of moves (N, n_v + n_a), and if converged.
+
+        As `step` from each, but the laws that are active at (q, u) are tried first, which spares the solver wherever
+        they are the right ones: for differences.
+        """
+        q, u, offset = self._check(q, u, None)
+        _result, problem, solution = self._step(q, u, offset)
+        n_v, found, is_found = self.system.n_v, np.empty((len(moves), self.system.n_q)), np.empty(len(moves), bool)
+        for i, move in enumerate(moves):
+            q_i, u_i = self.system.integrate(q, move[:n_v]), u + move[n_v:]
+            result = self._step(q_i, u_i, offset, (problem.pair, solution.point))[0]
+            found[i], is_found[i] = result.q_next, result.is_converged
+        return found, is_found
+
     def margin(self, q: FloatArray, u: FloatArray, offset: FloatArray | None = None) -> float:
         """Return how clearly the laws of a qp or socp step are active or inactive, m; 0 at a change of mode."""
         return self._step(*self._check(q, u, offset))[2].margin
@@ -263,10 +279,12 @@ class ContactDynamics:
         )
 
     def _step(
-        self, q: FloatArray, u: FloatArray, offset: FloatArray
+        self, q: FloatArray, u: FloatArray, offset: FloatArray,
+        near: tuple[NDArray[np.int64], ActivePoint | None] | None = None,
     ) -> tuple[StepResult, StepProblem, StepSolution]:
         problem = self._builder.build(q, u, offset)
-        solution = self._solve(problem)
+        is_near = near is not None and np.array_equal(near[0], problem.pair)
+        solution = self._solve(problem, near[1] if near is not None and is_near else None)
         status = self._judge(solution.status, problem.Q, problem.b, solution.dq, offset)
         impulses = np.zeros((len(self.model.mu), 3))
         impulses[problem.pair] = self.h_s * solution.force * self.model.pairs.sign[problem.pair, None]
@@ -277,11 +295,11 @@ class ContactDynamics:
         )
         return result, problem, solution
 
-    def _solve(self, problem: StepProblem) -> StepSolution:
+    def _solve(self, problem: StepProblem, start: ActivePoint | None) -> StepSolution:
         if self.formulation == "socp":
-            return solve_socp(problem)
+            return solve_socp(problem, start)
         if self.formulation == "qp":
-            return solve_qp(problem, self.ray_count)
+            return solve_qp(problem, self.ray_count, start)
         return solve_step_lcp(problem, self.ray_count)
 
     def _judge(self, status: str, Q: FloatArray, b: FloatArray, dq: FloatArray, offset: FloatArray) -> str:

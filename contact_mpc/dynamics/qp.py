@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.dynamics.active_set import RAY, ActivePoint, Law
-from contact_mpc.dynamics.cone_solution import StepSolution, complete_solution
+from contact_mpc.dynamics.cone_solution import StepSolution, complete_solution, continue_solution
 from contact_mpc.dynamics.conic import solve_conic
 from contact_mpc.dynamics.step_problem import StepProblem
 
@@ -39,16 +39,13 @@ def spread_rays(problem: StepProblem, i: int, ray_count: int) -> FloatArray:
     return PLANAR_RAYS if problem.is_planar[i] else _unit_rays(ray_count)
 
 
-def solve_qp(problem: StepProblem, ray_count: int) -> StepSolution:
-    """Solve the step over `ray_count` rays per contact."""
+def solve_qp(problem: StepProblem, ray_count: int, start: ActivePoint | None = None) -> StepSolution:
+    """Solve the step over `ray_count` rays per contact; first with the laws of a neighbouring step, where given."""
     rays = [spread_rays(problem, i, ray_count) if problem.mu[i] > 0.0 else NORMAL_ONLY for i in range(len(problem.mu))]
     contact, along = np.repeat(np.arange(len(rays)), [len(item) for item in rays]), np.concatenate([NO_RAYS, *rays])
     c = problem.n[contact] + problem.mu[contact, None] * np.einsum("rj,rji->ri", along, problem.tangents[contact])
     G, g = np.einsum("ri,riv->rv", c, problem.J[contact]), problem.phi[contact]
-    found = solve_conic(problem.Q, problem.b, G, g, [1] * len(contact))
-    force = np.zeros_like(problem.n)
-    np.add.at(force, contact, found.multiplier[:, None] * c)
-    row: dict[Law, int] = {}
+    row = {law: _find_row(law, contact, along) for law in start.laws} if start is not None else {}
     compliance = problem.compliance[contact]
 
     def activate(dq: FloatArray, beta: FloatArray) -> tuple[ActivePoint, float]:
@@ -65,4 +62,15 @@ def solve_qp(problem: StepProblem, ray_count: int) -> StepSolution:
         violation = -float(min((G @ polished.dq + g).min(initial=0.0), (beta * compliance).min(initial=0.0)))
         return violation, *activate(polished.dq, beta)
 
+    near = continue_solution(problem, start, judge) if start is not None else None
+    if near is not None:
+        return near
+    found = solve_conic(problem.Q, problem.b, G, g, [1] * len(contact))
+    force = np.zeros_like(problem.n)
+    np.add.at(force, contact, found.multiplier[:, None] * c)
     return complete_solution(problem, found, force, activate(found.x, found.multiplier)[0], judge)
+
+
+def _find_row(law: Law, contact: NDArray[np.int64], along: FloatArray) -> int:
+    """Return the row of a ray."""
+    return int(np.flatnonzero((contact == law.contact) & np.all(along == law.along, axis=1))[0])

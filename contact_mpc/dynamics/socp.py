@@ -7,11 +7,13 @@ a single inequality. The limit of the log barrier as kappa grows. Where it is wr
 mu |d_t| per step ("hydroplaning"), which vanishes with h.
 """
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.dynamics.active_set import RAY, SLIDE, STICK, ActivePoint, Law, contact_forces, law_direction
-from contact_mpc.dynamics.cone_solution import StepSolution, complete_solution
+from contact_mpc.dynamics.cone_solution import StepSolution, complete_solution, continue_solution
 from contact_mpc.dynamics.conic import ConicSolution, solve_conic
 from contact_mpc.dynamics.step_problem import StepProblem
 
@@ -19,8 +21,11 @@ FloatArray = NDArray[np.float64]
 LEAST_SLIDE_M = 1e-13
 
 
-def solve_socp(problem: StepProblem) -> StepSolution:
-    """Solve the step over second-order cones."""
+def solve_socp(problem: StepProblem, start: ActivePoint | None = None) -> StepSolution:
+    """Solve the step over second-order cones; first with the laws of a neighbouring step, where given."""
+    near = continue_solution(problem, start, partial(_judge, problem)) if start is not None else None
+    if near is not None:
+        return near
     G, g, widths = build_cones(problem)
     return _complete(problem, solve_conic(problem.Q, problem.b, G, g, widths), widths)
 
@@ -50,12 +55,12 @@ def _complete(problem: StepProblem, found: ConicSolution, widths: list[int]) -> 
             count = 1 if problem.is_planar[i] else 2  # nothing moves along t2 in the plane, and no force is needed
             force[i] += problem.mu[i] * z[1 : 1 + count] @ problem.tangents[i, :count]
     point, _margin = _activate(problem, found.x, force)
+    return complete_solution(problem, found, force, point, partial(_judge, problem))
 
-    def judge(polished: ActivePoint) -> tuple[float, ActivePoint, float]:
-        f = contact_forces(problem, polished)
-        return _violation(problem, polished.dq, f), *_activate(problem, polished.dq, f)
 
-    return complete_solution(problem, found, force, point, judge)
+def _judge(problem: StepProblem, polished: ActivePoint) -> tuple[float, ActivePoint, float]:
+    force = contact_forces(problem, polished)
+    return _violation(problem, polished.dq, force), *_activate(problem, polished.dq, force)
 
 
 def _cone_coordinates(problem: StepProblem, dq: FloatArray, force: FloatArray) -> tuple[FloatArray, FloatArray]:

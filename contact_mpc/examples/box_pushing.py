@@ -54,10 +54,21 @@ def command(time_s: float) -> FloatArray:
     return np.array([-0.18 + x, 0.0, 0.2 + z])
 
 
+def _rotations(q: FloatArray) -> FloatArray:
+    """Return R (N, 3, 3) of the box along a trajectory q (N, n_q)."""
+    return np.array([quaternion_to_matrix(np.ascontiguousarray(row[:4])) for row in q])
+
+
 def pitch_deg(q: FloatArray) -> FloatArray:
     """Return the turn about y of the box along a trajectory q (N, n_q), degrees."""
-    R = np.array([quaternion_to_matrix(np.ascontiguousarray(row[:4])) for row in q])
-    return np.rad2deg(np.arctan2(R[:, 0, 2], R[:, 2, 2]))
+    R = _rotations(q)
+    return np.asarray(np.rad2deg(np.arctan2(R[:, 0, 2], R[:, 2, 2])))
+
+
+def yaw_deg(q: FloatArray) -> FloatArray:
+    """Return the turn about the vertical of the box along a trajectory q (N, n_q), degrees."""
+    R = _rotations(q)
+    return np.asarray(np.rad2deg(np.arctan2(R[:, 1, 0], R[:, 0, 0])))
 
 
 def box_pushing(settings: Settings, duration_s: float = DURATION_S) -> ExampleResult:
@@ -108,6 +119,7 @@ def compare(system: System, run: Trajectory, drake: Reference) -> dict[str, Any]
         "angle_difference_held_deg": float(angle[held].max()),
         "position_difference_end_m": float(position[-1]),
         "angle_difference_end_deg": float(angle[-1]),
+        "swerve_deg": float(np.abs(yaw_deg(run.q)).max()),
         "largest_tilt_deg": float(np.abs(pitch_deg(run.q)).max()),
         "ground_normal_at_rest_n": float(run.normal_force[rest][:, ground].sum(axis=1).mean()) if rest.any() else None,
         "end_gap_m": float(run.gap[-1, ground].min()),
@@ -125,6 +137,7 @@ def _rows(found: dict[str, Any]) -> list[Row]:
         Row("box against Drake, held: turn", f"{angle:.2f} deg", "1 deg", angle < ANGLE_TOLERANCE_DEG),
         Row("box against Drake, at the end: position", f"{1e3 * found['position_difference_end_m']:.2f} mm"),
         Row("box against Drake, at the end: turn", f"{found['angle_difference_end_deg']:.2f} deg"),
+        Row("largest turn about the vertical", f"{found['swerve_deg']:.2f} deg", "0, but for qp's rays"),
         Row("largest tilt", f"{found['largest_tilt_deg']:.1f} deg"),
         Row("lowest corner above the ground at the end", f"{1e3 * found['end_gap_m']:.3f} mm"),
         Row("deepest penetration", f"{1e3 * found['deepest_penetration_m']:.3f} mm"),

@@ -82,9 +82,10 @@ def figures_of(run: Trajectory) -> dict[str, Any]:
 
 
 def _sliding_rows(found: dict[str, Any]) -> list[Row]:
+    turned = abs(found["end_angle_deg"])
     return [
         Row("mu = 0.1: end", found["status"], "converged", found["status"] == "converged"),
-        Row("mu = 0.1: turned by", f"{found['end_angle_deg']:.3f} deg", "below 1", abs(found["end_angle_deg"]) < 1.0),
+        Row("mu = 0.1: turned by", f"{turned:.3f} deg", "below 1", turned < 1.0),
         relative_row(
             "mu = 0.1: friction / normal force of the ground",
             abs(found["ground_friction_n"] / found["ground_normal_n"]), 0.1, 0.01, "",

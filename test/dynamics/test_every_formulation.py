@@ -79,3 +79,20 @@ def test_polyhedral_cones_depend_on_their_rays_only_not_on_the_tangent_counted_f
         np.testing.assert_allclose(first.dq, second.dq, rtol=0.0, atol=BASIS_TOLERANCE)
         pressed += int(np.any(first.force))
     assert pressed >= 3
+
+
+@pytest.mark.parametrize("formulation", ["qp", "socp"])
+@pytest.mark.parametrize("size", [1e-7, 1e-2])
+def test_steps_near_a_state_are_the_steps(formulation: str, size: float, named_system: Callable) -> None:
+    """Whether the laws of the state still hold (small moves) or not (large ones)."""
+    system = named_system("allegro_cube")
+    dynamics = ContactDynamics(system, formulation)
+    rng = np.random.default_rng(0)
+    for q, u in states_of(system, 3, NEAR_M):
+        moves = size * rng.normal(size=(6, system.n_v + system.n_a))
+        q_next, is_converged = dynamics.steps_near(q, u, moves)
+        for move, found, converged in zip(moves, q_next, is_converged, strict=True):
+            step = dynamics.step(system.integrate(q, move[: system.n_v]), u + move[system.n_v :])
+            assert step.is_converged == converged
+            if converged:
+                np.testing.assert_allclose(found, step.q_next, rtol=0.0, atol=BASIS_TOLERANCE)

@@ -1,7 +1,8 @@
 """``contact-mpc bench derivatives``: A and B of all smooth formulations against differences, in random states.
 
 Per system half of the states have a pair apart by 0.5 to 5 mm, half one that penetrates by 0.5 to 3 mm. Differences are
-those of the step itself, central, of fourth order, extrapolated from the steps DIFFERENCE and twice that. The error of
+those of the step itself, central, of fourth order, extrapolated from the steps DIFFERENCE and twice that; steps of qp
+and socp try the laws active at the state first (`ContactDynamics.steps_near`). The error of
 a state is the largest deviation of an entry of [A B], relative to the largest entry of the differences.
 
 Left out, and counted, are states where a step has no derivative that differences can show: near a change of mode of the
@@ -146,13 +147,12 @@ def derivative_error(dynamics: ContactDynamics, q: FloatArray, u: FloatArray) ->
 def _steps(dynamics: ContactDynamics, q: FloatArray, u: FloatArray, x: FloatArray) -> FloatArray | None:
     """Return the next configurations (N, n_q) from (q, u) moved by the rows of x (N, n_v + n_a)."""
     system: System = dynamics.system
+    if dynamics.formulation != "log_barrier":
+        q_next, is_converged = dynamics.steps_near(q, u, x)
+        return q_next if np.all(is_converged) else None
     q_moved = np.array([system.integrate(q, row[: system.n_v]) for row in x])
-    u_moved = u + x[:, system.n_v :]
-    if dynamics.formulation == "log_barrier":
-        batch = step_batch(dynamics, q_moved, u_moved, linearise=False)
-        return batch.q_next if np.all(batch.status == "converged") else None
-    results = [dynamics.step(q_i, u_i) for q_i, u_i in zip(q_moved, u_moved, strict=True)]
-    return np.array([item.q_next for item in results]) if all(item.is_converged for item in results) else None
+    batch = step_batch(dynamics, q_moved, u + x[:, system.n_v :], linearise=False)
+    return batch.q_next if np.all(batch.status == "converged") else None
 
 
 def make_table(result: dict[str, Any]) -> Table:
