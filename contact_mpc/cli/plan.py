@@ -21,6 +21,7 @@ from contact_mpc.cli.plan_tree import plan_by_tree
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.plan import save_plan
 from contact_mpc.model.resources import resource_names
+from contact_mpc.model.rotations import rpy_from_rotation
 from contact_mpc.model.task import TaskConfig, load_task
 from contact_mpc.planning.grasp_search import FRICTION_STEPS, GraspCandidate, GraspSearch, search_grasp
 from contact_mpc.planning.trajectory_optimisation import TrajoptResult, object_path, plan_task
@@ -51,6 +52,9 @@ def plan(
         bool, typer.Option("--grasp", help="Search a start posture instead and print it as YAML.")
     ] = False,
     samples: Annotated[int, typer.Option(min=1, max=100000, help="Postures to try with --grasp.")] = 300,
+    spread_deg: Annotated[
+        float, typer.Option(min=0.0, max=180.0, help="With --grasp: half width of the start's random turns, deg.")
+    ] = 0.0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the tree, or of the search with --grasp.")] = 0,
     displacement: Annotated[
         float | None, typer.Option(help="Pushes: how far the object goes, m (a door: rad); the task's by default.")
@@ -69,7 +73,7 @@ def plan(
         raise ConfigError("--goal, --nodes and --report belong to --method rrt; the goal of a task is in its YAML")
     config = load_task(task).about(axis)
     if grasp:
-        _search(config, samples, seed, as_json)
+        _search(config, samples, np.deg2rad(spread_deg), seed, as_json)
         return
     if config.planner.get("method") == "contact_implicit":
         from contact_mpc.cli.plan_push import plan_contact_implicit  # casadi, for such tasks alone
@@ -143,13 +147,13 @@ def _table(config: TaskConfig, path: Path, figures: dict[str, Any]) -> Table:
     return table
 
 
-def _search(config: TaskConfig, samples: int, seed: int, as_json: bool) -> None:
+def _search(config: TaskConfig, samples: int, spread_rad: float, seed: int, as_json: bool) -> None:
     """Print the best start posture of so many samples as the start section of a task file."""
     system = config.system
     turns = [_further(config.about(axis)) for axis in config.axes or ("",)]
     search = GraspSearch(
         system, config.start_q, lambda q: [object_path(turn, q, GRASP_INSTANTS)[:, : system.n_q_u] for turn in turns],
-        seed, minimum_force_n=float(config.planner.get("minimum_force_n", 1.0)),
+        seed, minimum_force_n=float(config.planner.get("minimum_force_n", 1.0)), spread_rad=spread_rad,
     )
     with _progress("searching", samples) as report:
         best = search_grasp(search, samples, report)
@@ -171,10 +175,13 @@ def _grasp_figures(config: TaskConfig, best: GraspCandidate | None) -> dict[str,
     if best is None:
         return {"fraction_of_path": 0.0}
     system = config.system
-    _, p = system.object_pose(best.q)
+    R, p = system.object_pose(best.q)
     joints = dict(zip(system.joint_names, np.round(best.q[system.n_q_u :], 4).tolist(), strict=True))
     commands = dict(zip(system.joint_names, np.round(best.grasp.u, 4).tolist(), strict=True))
-    start = {"joints_rad": joints, "commands_rad": commands, "object_position_m": np.round(p, 4).tolist()}
+    start = {
+        "joints_rad": joints, "commands_rad": commands, "object_position_m": np.round(p, 4).tolist(),
+        "object_rpy_rad": np.round(rpy_from_rotation(R), 4).tolist(),
+    }
     return {
         "fraction_of_path": best.fraction,
         "friction_margins": dict(zip(map(str, FRICTION_STEPS), best.fractions, strict=False)),

@@ -17,6 +17,7 @@ from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.newton import make_newton, measure_gaps
 from contact_mpc.geometry.fingers import contact_jacobian, finger_of_pairs, first_body
 from contact_mpc.model.kinematic_tree import REVOLUTE
+from contact_mpc.model.rotations import rotation_exp
 from contact_mpc.model.system import System
 from contact_mpc.planning.grasp import Grasp, compute_grasp
 from contact_mpc.planning.rolling import roll_along
@@ -24,13 +25,14 @@ from contact_mpc.planning.rolling import roll_along
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 CONTACT_GAP_M = 3e-4
+CLEARANCE_M = 2e-3  # of all that does not hold the object, at the start and on the way
 LIMIT_ROOM_RAD = 0.05  # of a start posture
 TRIES_PER_FINGER = 40
 BISECTIONS = 30
 FRICTION_STEPS = (1.0, 0.8, 0.65)  # shares of the friction: the margin in the cones on the way
 USEFUL_ROOM_RAD = 0.15  # more room to the joint limits does not count
 RANDOM_SHARE = 0.4
-VARIATION_M, VARIATION_RAD = 0.003, 0.06  # standard deviations of a variation
+VARIATION_M, VARIATION_RAD = 0.003, 0.06  # standard deviations of a variation of object and joints
 ARM_M = 0.05  # length that makes rotations comparable with translations
 
 
@@ -75,14 +77,18 @@ class GraspSearch:
         Given a start q (n_q,), the object paths [(n, n_q_u), ...] that the grasp must serve.
     spread_m : float
         Half width of the box of object positions about that of q_centre, m.
+    spread_rad : float
+        Half width of the box of rotation vectors by which the object is turned from q_centre, rad.
     """
 
     def __init__(
         self, system: System, q_centre: FloatArray, paths: Callable[[FloatArray], list[FloatArray]], seed: int,
         minimum_force_n: float = 1.0, friction: float = 0.5, spread_m: float = 0.015,
+        spread_rad: float = 0.0,
     ) -> None:
         self.system, self.q_centre, self.paths = system, q_centre, paths
         self.minimum_force_n, self.friction, self.spread_m = minimum_force_n, friction, spread_m
+        self.spread_rad = spread_rad
         self.rng = np.random.default_rng(seed)
         self._model = build_model(system)
         self._newton = make_newton(self._model)
@@ -140,29 +146,33 @@ class GraspSearch:
 
     def sample(self) -> GraspCandidate | None:
         """Return one random candidate, None where it cannot hold the object."""
-        q = self._place_object(self.q_centre, self.rng.uniform(-self.spread_m, self.spread_m, 3))
+        turn = self.rng.uniform(-self.spread_rad, self.spread_rad, 3)
+        q = self._place_object(self.q_centre, self.rng.uniform(-self.spread_m, self.spread_m, 3), turn)
         if not all(self._close_finger(q, joints, pairs) for joints, pairs in self._fingers):
             return None
-        return self._judge(q)
+        return self.judge(q)
 
     def vary(self, candidate: GraspCandidate) -> GraspCandidate | None:
         """Return a candidate nearby, None where it cannot hold the object."""
         scale = self.rng.uniform(0.1, 1.0)
-        q, first = self._place_object(candidate.q, scale * VARIATION_M * self.rng.standard_normal(3)), self.system.n_q_u
+        turn = scale * min(VARIATION_RAD, self.spread_rad) * self.rng.standard_normal(3)
+        q = self._place_object(candidate.q, scale * VARIATION_M * self.rng.standard_normal(3), turn)
+        first = self.system.n_q_u
         for joints, pairs in self._fingers:
             bend = self._flexion(joints)
             moved = q[first + joints] + scale * VARIATION_RAD * self.rng.standard_normal(len(joints))
             if not self._bend_until_touch(q, joints, pairs, moved - 0.3 * bend, 0.6 * bend):
                 return None
-        return self._judge(q)
+        return self.judge(q)
 
-    def _place_object(self, q: FloatArray, offset: FloatArray) -> FloatArray:
+    def _place_object(self, q: FloatArray, offset: FloatArray, turn: FloatArray) -> FloatArray:
         R, p = self.system.object_pose(q)
         q = q.copy()
-        q[: self.system.n_q_u] = self.system.q_from_object_pose(R, p + offset, q)
+        q[: self.system.n_q_u] = self.system.q_from_object_pose(rotation_exp(turn) @ R, p + offset, q)
         return q
 
-    def _judge(self, q: FloatArray) -> GraspCandidate | None:
+    def judge(self, q: FloatArray) -> GraspCandidate | None:
+        """Return the candidate at q (n_q,), None where it cannot hold the object."""
         if self._gaps(q).min() < 0.5 * CONTACT_GAP_M:
             return None
         grasp = compute_grasp(self.system, q, self.minimum_force_n, self.friction)
@@ -179,12 +189,21 @@ class GraspSearch:
             shares = []
             for path in self.paths(q):
                 rolled = roll_along(self.system, q, path, grasp.pairs, self.minimum_force_n, step * self.friction)
-                shares.append(len(rolled.q) / len(path))
+                shares.append(self._clear_instants(rolled.q, grasp.pairs) / len(path))
                 if step == 1.0:
                     room = min(room, self._room(rolled.q) if len(rolled.q) else 0.0)
             fractions.append(float(np.mean(shares)))
         values = np.linalg.svd(object_response(self.system, q, grasp.pairs), compute_uv=False)
         return GraspCandidate(q, grasp, tuple(fractions), room, float(values[-1] / values[0]))
+
+    def _clear_instants(self, q: FloatArray, pairs: IntArray) -> int:
+        """Return how many of the first rows of q (n, n_q) keep all contacts but `pairs` at `CLEARANCE_M`."""
+        for k, row in enumerate(q):
+            gaps = self._gaps(row).copy()
+            gaps[pairs] = np.inf
+            if np.min(gaps) < CLEARANCE_M:
+                return k
+        return len(q)
 
     def _room(self, q: FloatArray) -> float:
         q_a = q[:, self.system.n_q_u :]
