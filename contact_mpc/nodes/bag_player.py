@@ -10,7 +10,7 @@ import json
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -86,7 +86,7 @@ class BagPlayerNode(ContactNode):
         record.need("joint_states", "object_pose", "references", "object_references")
         self._plans = {plan.stamp_ns: plan for plan in record.plans}
         commands = record.commands
-        self._commands = {} if commands is None else dict(zip(commands.t_ns.tolist(), commands.values, strict=True))
+        self._commands = {} if commands is None else first_of_each(commands.t_ns.tolist(), commands.values)
         self._answered: dict[int, JointTrajectory] = {}
         self._sent: dict[int, np.ndarray] = {}
         self._watch = ReferenceWatch(self)
@@ -162,7 +162,7 @@ class BagPlayerNode(ContactNode):
     def _on_commands(self, message: Float64MultiArray) -> None:
         stamp_ns, values = messages.read_commands(message, self._system.n_a)
         if stamp_ns is not None:
-            self._sent[stamp_ns] = values
+            self._sent.setdefault(stamp_ns, values)
 
     def _finish(self, executor: Executor) -> None:
         """Compare, report, and end the process."""
@@ -202,6 +202,11 @@ class BagPlayerNode(ContactNode):
             self._result.commands += 1
             difference = float(np.max(np.abs(self._sent[stamp_ns] - recorded)))
             self._result.commands_max_abs_diff = max(self._result.commands_max_abs_diff, difference)
+
+
+def first_of_each(stamps_ns: Sequence[int], commands: np.ndarray) -> dict[int, np.ndarray]:
+    """Return the first command of each stamp: the answer to its state; winding down repeats the last stamp."""
+    return dict(zip(reversed(stamps_ns), commands[::-1], strict=True))
 
 
 def poses_first(played: list[tuple[str, int, bytes]]) -> Iterator[tuple[str, int, bytes]]:

@@ -23,7 +23,8 @@ class ContactMarkers:
     """
 
     def __init__(self, system: System) -> None:
-        self._names = [f"{_name(system, item.geometry_a)} {_name(system, item.geometry_b)}" for item in system.contacts]
+        pairs = [system.pairs[item.pair] for item in system.contacts]  # contacts may have points of shapes
+        self._names = [f"{_name(system, pair.geometry_a)} {_name(system, pair.geometry_b)}" for pair in pairs]
 
     def fill(self, t_ns: int, estimate: ContactEstimate) -> MarkerArray:
         """Return the markers of the contacts at a time."""

@@ -1,7 +1,8 @@
 """Node around a simulated plant with sensors: the robot, its objects and the clock of a run.
 
 Lockstep: publish the state of t, wait for the command stamped t, step 1 ms. Realtime: publish on absolute deadlines of
-the monotonic clock and apply the newest command; a plant slower than real time shifts its deadlines and counts that.
+the monotonic clock and apply the newest command for the steps until the next; a plant slower than real time shifts its
+deadlines and counts that.
 Until the first command the joints hold the task's start commands, as whatever controller held the grip before would: in
 realtime, where time does not wait for it, step by step.
 """
@@ -56,9 +57,11 @@ class PlantNode(ContactNode):
     def configure(self) -> None:
         """Build plant and sensors and connect them."""
         config: PlantConfig = self.config
-        for name in ("clock_rate_hz", "truth_rate_hz"):
+        for name in ("rate_hz", "clock_rate_hz", "truth_rate_hz"):
             if 1000 % getattr(config, name):
                 raise ConfigError(f"parameter {name} = {getattr(config, name)} does not divide 1000; use e.g. 200")
+        if config.rate_hz != 1000 and config.clock == "lockstep":
+            raise ConfigError(f"parameter rate_hz = {config.rate_hz} needs the clock realtime; lockstep: 1000")
         self._system, self._task = load_system(config.system), load_task(config.task)
         self._plant = make_plant(
             config.engine,
@@ -69,6 +72,7 @@ class PlantNode(ContactNode):
         )
         self._plant.reset(self._task.start_q)
         self._holding = HoldingController(self._system, self._task, config.gravity_compensation)
+        self._steps_at_once = 1000 // config.rate_hz
         self._clock_every = 1000 // config.clock_rate_hz
         self._truth_every = 1000 // config.truth_rate_hz
         self._end_ns = T0_NS + round(config.run_for_s * NS_PER_S) if config.run_for_s else 0
@@ -172,7 +176,7 @@ class PlantNode(ContactNode):
         )
 
     def _step_in_realtime(self) -> None:
-        """Wait for the deadline of the next step, then step with the newest command."""
+        """Wait for the deadline of the next steps, then make them with the newest command."""
         self._publish_state()
         self._take_messages()
         while (remaining := self._next_deadline_s - time.monotonic()) > 0.0:
@@ -181,8 +185,9 @@ class PlantNode(ContactNode):
         if remaining < -REALTIME_BACKLOG_S:
             self._overruns += 1
             self._next_deadline_s -= remaining
-        self._next_deadline_s += STEP_NS * 1e-9
-        self._plant.step(self._command if self._has_command else self._hold())
+        self._next_deadline_s += self._steps_at_once * STEP_NS * 1e-9
+        for _ in range(self._steps_at_once):
+            self._plant.step(self._command if self._has_command else self._hold())
 
     def _hold(self) -> FloatArray:
         """Return what the drives get before the first command: realtime goes on without one."""

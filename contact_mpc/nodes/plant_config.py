@@ -71,6 +71,10 @@ class PlantConfig(NodeConfig):
         description="lockstep: time after which the clock stops; 0: never",
         json_schema_extra={"unit": "s"},
     )
+    rate_hz: int = Field(
+        default=1000, ge=100, le=1000, json_schema_extra={"unit": "Hz"},
+        description="rate of joint states and commands, a divisor of 1000; below it only in realtime; as the bridge's",
+    )  # fmt: skip
     clock_rate_hz: int = Field(
         default=100, ge=1, le=1000, description="rate of /clock, a divisor of 1000", json_schema_extra={"unit": "Hz"}
     )

@@ -33,6 +33,7 @@ SHARED = (  # what two nodes must agree on
     ("mpc_tracker", "command_bridge", "plan_delay_s"),
     ("plant", "command_bridge", "gravity_compensation"),
     ("plant", "command_bridge", "command_interface"),
+    ("plant", "command_bridge", "rate_hz"),
 )
 
 
@@ -117,11 +118,18 @@ def _choose_interface(parameters: dict[str, dict[str, Any]], interface: str) -> 
 
 def _check_agreement(parameters: dict[str, dict[str, Any]], source: Path | str) -> None:
     for first, second, key in SHARED:
-        values = parameters[first].get(key), parameters[second].get(key)
+        values = (_value(parameters, first, key), _value(parameters, second, key))
         if None not in values and values[0] != values[1]:
             raise ConfigError(
                 f"{source}: {key} is {values[0]!r} for {first} and {values[1]!r} for {second}; both must be the same"
             )
+
+
+def _value(parameters: dict[str, dict[str, Any]], name: str, key: str) -> Any:
+    """Return a parameter of a node, its default where it is not given, None where it has none."""
+    module, config_class = CONFIGS[name]
+    known = getattr(import_module(module), config_class).model_fields[key]
+    return parameters[name].get(key, None if known.is_required() else known.default)
 
 
 def _metadata(task: TaskConfig, options: RunOptions, parameters: dict[str, dict[str, Any]]) -> str:

@@ -18,7 +18,7 @@ from rclpy.serialization import serialize_message
 
 from contact_mpc.errors import StackError
 from contact_mpc.nodes import messages
-from contact_mpc.nodes.bag_player import poses_first
+from contact_mpc.nodes.bag_player import first_of_each, poses_first
 from contact_mpc.replay.bag import read_run
 
 pytestmark = [pytest.mark.dds, pytest.mark.end_to_end, pytest.mark.mujoco]
@@ -54,6 +54,11 @@ def test_a_pose_is_played_before_the_state_that_names_it() -> None:
     states = [("joint_states", k, message(str(named), 10 + k)) for k, named in ((1, 5), (2, 7), (4, 7))]
     received = [first, states[0], states[1], late, states[2]]
     assert list(poses_first(received)) == [first, states[0], late, states[1], states[2]]
+
+
+def test_commands_of_the_winding_down_are_no_answers() -> None:
+    found = first_of_each([1, 2, 2, 2], np.array([[1.0], [2.0], [0.5], [0.0]]))
+    assert {stamp: command.item() for stamp, command in found.items()} == {1: 1.0, 2: 2.0}
 
 
 def play(rig: Any) -> int:

@@ -134,12 +134,20 @@ def test_in_realtime_the_clock_runs_without_commands(make_rig: Callable[..., Any
     assert all(message.header.frame_id == "" for message in free.states)
 
 
+def test_in_realtime_states_come_at_their_rate(make_rig: Callable[..., Any]) -> None:
+    slow = PlantRig(make_rig, "realtime", rate_hz=500)
+    slow.wait_for(T0 + 50 * MS)
+    stamps = np.array([messages.from_stamp(message.header.stamp) for message in slow.states])
+    assert len(stamps) > 5 and np.all((stamps - T0) % (2 * MS) == 0)
+
+
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
         ({"engine": "bullet"}, "engine.*'drake', 'mujoco' or 'gazebo'"),
         ({"task": "no_such_task"}, "no_such_task"),
         ({"clock_rate_hz": 300}, "clock_rate_hz = 300 does not divide 1000"),
+        ({"rate_hz": 500}, "rate_hz = 500 needs the clock realtime"),
         ({"perturbation": {"mass_scale": 0.0}}, "perturbation.mass_scale.*greater than 0"),
     ],
 )

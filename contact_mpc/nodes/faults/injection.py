@@ -16,13 +16,16 @@ from contact_mpc.nodes.faults.rig import FaultRig
 from contact_mpc.sim.plant import T0_NS
 
 NAMING_TIMEOUT_S = 3.0
-SETTLE_TIMEOUT_S = 20.0
+SETTLE_TIMEOUT_S, SETTLE_ATTEMPTS = 5.0, 4
 SETTLED_NS = 60_000_000
 OBSERVE_S = 0.4  # the hold and the ramp of a fault
 UNDISTURBED_S = 0.4
 SILENT_S = 0.5
 SERVICE_TIMEOUT_S = 0.5
-RECOVERY_ATTEMPT_S = 3.0
+RECOVERY_ATTEMPT_S, RECOVERY_TIMEOUT_NS = 3.0, 20_000_000_000
+RESTART = (
+    ("command_bridge", "deactivate"), ("plant", "deactivate"), ("plant", "activate"), ("command_bridge", "activate"),
+)  # fmt: skip
 EXIT_TIMEOUT_S = 10.0
 LAST_COMMANDS_S = 0.05
 MOTION_S = 2.0  # of the task's three seconds; later faults would find the arm at rest
@@ -97,7 +100,7 @@ class Injector:
         rig.run_for(OBSERVE_S)
         problem = self._judge_end(kind)
         excess = (rig.monitor.largest_position_excess_rad, rig.monitor.largest_velocity_excess_rad_s)
-        recovery_s = self._recover(kind)
+        recovery_s = self._recover()
         violations = dict(rig.monitor.violations - before)
         if kind.expected and named is None:
             problem = f"not named; the bridge said {[naming.name for naming in rig.namings][:8]}"
@@ -128,15 +131,19 @@ class Injector:
     def _settle(self, kind: FaultKind) -> bool:
         """Come to a bridge that follows plans, in motion, with the recorder where the kind needs it."""
         rig = self._rig
-        if (rig.time_ns - T0_NS) * 1e-9 > MOTION_S:
-            self._cycle_plant()
-            self._reset()
         self._provide_recorder(kind.node == "recorder")
-        return rig.run_until(self._is_settled, SETTLE_TIMEOUT_S) or bool(np.isfinite(self._recover(kind)))
+        is_late = (rig.time_ns - T0_NS) * 1e-9 > MOTION_S
+        for _ in range(SETTLE_ATTEMPTS):
+            if is_late or rig.mode != "ACTIVE":
+                self._start_over()
+            if rig.run_until(lambda: self._is_settled(kind), SETTLE_TIMEOUT_S):
+                return True
+        return False
 
-    def _is_settled(self) -> bool:
+    def _is_settled(self, kind: FaultKind) -> bool:
         rig = self._rig
-        return rig.mode == "ACTIVE" and time.monotonic_ns() - rig.changed_ns > SETTLED_NS
+        has_history = kind.channel is None or len(rig.channels[kind.channel].history) >= kind.history
+        return rig.mode == "ACTIVE" and has_history and time.monotonic_ns() - rig.changed_ns > SETTLED_NS
 
     def _provide_recorder(self, is_needed: bool) -> None:
         supervisor = self._rig.supervisor
@@ -223,9 +230,26 @@ class Injector:
             return f"the last torque on the wire was {newest}"
         return ""
 
-    def _recover(self, kind: FaultKind) -> float:
-        """Mend everything and reset until the bridge is active; returns how long that took, s, NaN for never."""
+    def _recover(self) -> float:
+        """Mend everything and reset until the bridge is back; returns how long that took, s, NaN for never.
+
+        Where a reset alone does not help (the object is lost, say), arm and object go back to the start.
+        """
         rig, start_ns = self._rig, time.monotonic_ns()
+        self._mend()
+        while time.monotonic_ns() - start_ns < RECOVERY_TIMEOUT_NS:
+            if rig.mode == "FAULT":
+                self._reset()
+            rig.run_until(lambda: self._is_back() or rig.mode == "FAULT", RECOVERY_ATTEMPT_S)
+            if self._is_back():
+                return (time.monotonic_ns() - start_ns) * 1e-9
+            if rig.mode != "FAULT":
+                self._start_over()
+        return float("nan")
+
+    def _mend(self) -> None:
+        """End faults of messages and start nodes anew that have ended; the recorder only when it is needed again."""
+        rig = self._rig
         rig.mend()
         for name in [name for name in rig.stack.processes if not rig.supervisor.is_running(name)]:
             if name == "recorder":
@@ -233,36 +257,28 @@ class Injector:
                 rig.supervisor.ended.pop(name, None)
             else:
                 rig.supervisor.start(name)
-        deadline = time.monotonic() + SETTLE_TIMEOUT_S
-        if rig.run_until(self._is_active, 0.0 if rig.mode == "FAULT" else RECOVERY_ATTEMPT_S):
-            return (time.monotonic_ns() - start_ns) * 1e-9
-        while time.monotonic() < deadline:
-            self._cycle_plant()
-            self._reset()
-            if (
-                rig.run_until(lambda: self._is_active() or rig.mode == "FAULT", RECOVERY_ATTEMPT_S)
-                and self._is_active()
-            ):
-                return (time.monotonic_ns() - start_ns) * 1e-9
-        return float("nan")
 
-    def _is_active(self) -> bool:
-        return self._rig.mode == "ACTIVE" and not self._rig.cause.startswith("PLAN_")
-
-    def _cycle_plant(self) -> None:
-        """Put arm and object back to the start, as an operator would; the stamps of the plant begin anew."""
+    def _is_back(self) -> bool:
+        """Whether the bridge follows plans, or gets plans that it rightly does not follow: the arm is elsewhere now."""
         rig = self._rig
-        for transition in ("deactivate", "activate"):
-            rig.supervisor.request("plant", transition)
+        return rig.mode == "ACTIVE" and not rig.cause.startswith("PLAN_") or rig.cause == "PLAN_FAR"
+
+    def _start_over(self) -> None:
+        """Put arm and object back to the start, as an operator would; the stamps of the plant begin anew.
+
+        The bridge is inactive meanwhile, so that the plant's own drives hold the grip until it takes over.
+        """
+        rig = self._rig
+        for name, transition in RESTART:
+            rig.supervisor.request(name, transition)
         for channel in rig.channels.values():
             channel.history.clear()
-        rig.run_until(lambda: rig.mode == "FAULT", SERVICE_TIMEOUT_S)
 
     def _reset(self) -> None:
-        """Reset the fault that the plant's new time is to the bridge, with whatever was there before."""
+        """Reset a fault; where the call fails or the fault stays, there is no recovery to be seen."""
         rig = self._rig
-        if rig.mode == "FAULT":
-            rig.supervisor.call("reset_fault", SERVICE_TIMEOUT_S)  # where it fails, there is no recovery to be seen
+        rig.supervisor.call("reset_fault", SERVICE_TIMEOUT_S)
+        rig.run_until(lambda: rig.mode != "FAULT", SERVICE_TIMEOUT_S)
 
 
 def run_all(injector: Injector, kinds: list[str], runs: int, report: Callable[[Injection], None]) -> None:

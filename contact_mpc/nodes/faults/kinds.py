@@ -53,6 +53,8 @@ class FaultKind:
         Whose process is meant.
     number : int
         Signal.
+    history : int
+        Messages of its channel that must have come before.
     """
 
     name: str
@@ -63,6 +65,7 @@ class FaultKind:
     action: Action = "message"
     node: str | None = None
     number: int = 0
+    history: int = 0
 
 
 def _edit_state(change: Callable[[JointState], None]) -> Callable[[Channel], Spoiler]:
@@ -153,7 +156,10 @@ _KINDS = (
     _state("stopped", "STATE_LOST", "state_fault", lambda _channel: Stop()),
     _state("delayed", "STATE_LOST", "state_fault", lambda _channel: Delay(0.15)),
     _state("lagging", "STATE_DELAYED", "lag", lambda _channel: Delay(0.0, LAG_GROWTH)),
-    _state("old", "CLOCK_BACKWARD", "first", lambda channel: Replay(list(channel.history)[-OLD_STATES:])),
+    FaultKind(
+        "state_old", ("CLOCK_BACKWARD",), "first", "state",
+        lambda channel: Replay(list(channel.history)[-OLD_STATES:]), history=OLD_STATES,
+    ),
     _state("frozen", "STATE_REFUSED", "state_fault", lambda channel: Replay(channel.history, frozen=True)),
     _state("nan", "STATE_REFUSED", "state_fault", _set(float("nan"))),
     _state("infinite", "STATE_REFUSED", "state_fault", _set(float("inf"))),
@@ -180,9 +186,12 @@ _KINDS = (
     _plan("length", "PLAN_REFUSED", "plan_due", _edit_plan(_shorten_plan)),
     _plan("empty", "PLAN_HOLD", "plan_due", _edit_plan(_empty_plan)),
     _plan("out_of_limits", "PLAN_FAR", "plan_due", _edit_plan(lambda message: _add_to_plan(message, 10.0))),
-    _plan("too_fast", "COMMAND_JUMP", "plan_due", _edit_plan(_run_away)),
+    FaultKind("plan_too_fast", ("COMMAND_JUMP", "PLAN_FAR"), "plan_due", "plan", _edit_plan(_run_away)),
     _plan("rate_x10", "PLAN_RATE", "first", lambda _channel: Multiply(JointTrajectory, PLAN_COPIES, PLAN_SPACING_S)),
-    _plan("old", "PLAN_OLD", "first", lambda channel: Replay(list(channel.history)[-OLD_PLANS:])),
+    FaultKind(
+        "plan_old", ("PLAN_OLD",), "first", "plan",
+        lambda channel: Replay(list(channel.history)[-OLD_PLANS:]), history=OLD_PLANS,
+    ),
     FaultKind("pose_lost", ("PLAN_HOLD",), "pose_age", "pose", lambda _channel: Stop()),
     FaultKind("pose_nan", ("PLAN_HOLD",), "pose_age", "pose", lambda _channel: Edit(PoseStamped, _spoil_pose)),
     FaultKind("stop_service", ("STOPPED",), "act", action="stop_service"),
