@@ -27,8 +27,9 @@ def task():
 @pytest.fixture(scope="module")
 def plan(task):
     times = np.linspace(0.0, task.duration_s, 7)
-    u = task.start_u + 0.01 * times[:, None]
-    return Plan(times, np.tile(task.start_q, (7, 1)), u, np.zeros_like(u), np.zeros((7, 0, 3)))
+    u, q = task.start_u + 0.01 * times[:, None], task.start_q.copy()
+    q[: task.system.n_q_u] = task.system.q_from_object_pose(*task.goal_pose(0.5), q)  # not where u holds the object
+    return Plan(times, np.tile(q, (7, 1)), u, np.zeros_like(u), np.zeros((7, 0, 3)))
 
 
 def run(task, plan, controller, settings=()):
