@@ -4,6 +4,8 @@ A file maps node names, with or without a namespace and wildcards (`/**/state_es
 dotted names are nested mappings. Later entries win over earlier ones, and named nodes over `/**`, as in rcl.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,15 @@ def load_node_parameters(path: str | Path, node_name: str) -> dict[str, Any]:
     for _, values in sorted(matching, key=lambda entry: _last(entry[0]) == node_name):
         _merge(parameters, values)
     return parameters
+
+
+def check_node_names(path: Path | str, known: Iterable[str]) -> None:
+    """Raise ConfigError where a file names a node that is nearly one of the known ones; others' nodes may be in it."""
+    file, names = resource("nodes", path), list(known)
+    for full, _ in _entries(read_yaml(file), "", file):
+        near = get_close_matches(_last(full), names, n=1, cutoff=0.8)
+        if near and _last(full) not in names:
+            raise ConfigError(f"{file}: unknown node '{full}' (did you mean '{near[0]}'?); known: {', '.join(names)}")
 
 
 def apply_setting(parameters: dict[str, dict[str, Any]], setting: str) -> None:

@@ -16,7 +16,8 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-from contact_mpc.model.node_parameters import load_node_parameters
+from contact_mpc.model.node_parameters import check_node_names, load_node_parameters
+from contact_mpc.model.resources import resource
 from contact_mpc.model.system import load_system
 from contact_mpc.model.task import TaskConfig, load_task
 from contact_mpc.nodes.launching import task_parameters, value
@@ -28,6 +29,7 @@ from contact_mpc.nodes.robot_description import (
     check_robot,
     data_file,
 )
+from contact_mpc.nodes.run_parameters import CONFIGS, check_values
 
 HOLDING = ("state_estimator", "command_bridge")  # what a robot without a task needs
 
@@ -39,9 +41,12 @@ def hardware_parameters(context: LaunchContext, robot: RobotFile, folder: Path) 
     if name:
         return task_parameters_on(context, robot, load_task(name), folder, "hardware", params)
     system = load_system(robot.system)
+    check_node_names(params, CONFIGS)
     check_robot(robot, system, load_node_parameters(params, "command_bridge"))
     shared = {"system": str(system.path), "clock": "realtime", "use_sim_time": False}
-    return {node: load_node_parameters(params, node) | shared for node in HOLDING}
+    parameters = {node: load_node_parameters(params, node) | shared for node in HOLDING}
+    check_values(parameters, resource("nodes", params))
+    return parameters
 
 
 def task_parameters_on(

@@ -10,7 +10,7 @@ from typing import Any
 
 from contact_mpc import __version__
 from contact_mpc.errors import ConfigError
-from contact_mpc.model.node_parameters import apply_setting, load_node_parameters
+from contact_mpc.model.node_parameters import apply_setting, check_node_names, load_node_parameters
 from contact_mpc.model.resources import resource
 from contact_mpc.model.system_config import validate
 from contact_mpc.model.task import TaskConfig
@@ -74,6 +74,7 @@ def build_parameters(task: TaskConfig, options: RunOptions, folder: Path, plan_f
     ConfigError
         The parameter file or a setting is wrong, or two nodes would disagree.
     """
+    check_node_names(options.parameter_file, CONFIGS)
     parameters = {name: load_node_parameters(options.parameter_file, name) for name in ACTIVATION_ORDER}
     for setting in options.settings:
         apply_setting(parameters, setting)

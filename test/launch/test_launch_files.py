@@ -199,6 +199,28 @@ def test_hardware_refuses_what_cannot_run_before_anything_starts(tmp_path: Path)
         start("hardware", robot="iiwa", remap="joint_states", record=str(tmp_path / "e"))
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong", "words"),
+    [
+        ("hold_policy", "hold_polciy", "node command_bridge: .*unknown key 'hold_polciy'.*hold_policy"),
+        ("fault_hold_s: 0.5", "fault_hold_ms: 500", "node command_bridge: .*unknown key 'fault_hold_ms'"),
+        ("/command_bridge", "/comand_bridge", "unknown node '.*comand_bridge'.*did you mean 'command_bridge'"),
+        ("rate_hz: 1000  ", "rate_hz: 500  ", "update_rate is 1000; expected 500"),
+    ],
+)
+def test_hardware_refuses_a_wrong_parameter_file_before_a_driver_starts(
+    tmp_path: Path, right: str, wrong: str, words: str
+) -> None:
+    pytest.importorskip("launch_ros")
+    from contact_mpc.errors import ConfigError
+
+    text = resource("nodes", "anypulator_hardware").read_text()
+    assert right in text
+    (tmp_path / "mine.yaml").write_text(text.replace(right, wrong))
+    with pytest.raises(ConfigError, match=words):
+        start("hardware", robot="anypulator", driver="mock", params=str(tmp_path / "mine.yaml"))
+
+
 def test_with_a_keystore_every_node_takes_its_own_enclave(tmp_path: Path) -> None:
     pytest.importorskip("launch_ros")
     from launch import LaunchContext

@@ -12,9 +12,10 @@ import yaml
 pytest.importorskip("rclpy")
 
 from contact_mpc.errors import ConfigError, StackError
-from contact_mpc.model.node_parameters import default_parameter_file
+from contact_mpc.model.node_parameters import check_node_names, default_parameter_file
+from contact_mpc.model.resources import resource
 from contact_mpc.model.task import load_task
-from contact_mpc.nodes.run_parameters import RunOptions, build_parameters, run_duration_s
+from contact_mpc.nodes.run_parameters import CONFIGS, RunOptions, build_parameters, run_duration_s
 from contact_mpc.nodes.stack import StackSpec, to_parameter_file
 from contact_mpc.replay.record import RunRecord
 from contact_mpc.replay.sources import find_task
@@ -110,6 +111,16 @@ def test_parameter_files_have_lists_of_one_type_and_no_nulls() -> None:
 def test_a_task_of_ones_own_takes_the_parameters_of_its_system() -> None:
     assert default_parameter_file(TASK) == "planar_hand_ball"
     assert default_parameter_file(replace(TASK, name="my_task")) == "planar_hand_ball"
+
+
+def test_a_misspelt_node_in_a_parameter_file_is_refused_and_others_may_be_there(tmp_path: Path) -> None:
+    text = resource("nodes", "planar_hand_ball").read_text()
+    file = tmp_path / "mine.yaml"
+    file.write_text(text + "/**/camera_driver:\n  ros__parameters: {}\n")
+    check_node_names(file, CONFIGS)
+    file.write_text(text.replace("mpc_tracker:", "mpc_traker:"))
+    with pytest.raises(ConfigError, match="mine.yaml: unknown node '.*mpc_traker'.*did you mean 'mpc_tracker'"):
+        build_parameters(TASK, replace(OPTIONS, parameter_file=file), tmp_path, tmp_path / "plan.npz")
 
 
 def test_unknown_nodes_are_refused(tmp_path: Path) -> None:
