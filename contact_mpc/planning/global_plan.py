@@ -1,9 +1,9 @@
 """A plan through contact from start to goal: trees, their motions, and the proof under the unsmoothed model.
 
-A tree is grown to the goal and its path made a motion. Where a motion stops on the way, or misses the goal, the next
-tree grows from where it stands; a few rounds suffice. The whole plan is then replayed open loop with the second-order
-cone program, the unsmoothed model, from the start: it is valid where every step has a solution, joints stay within
-their limits, and the object ends within the tolerances.
+A tree is grown to where the goal is near, its path made a motion of the second-order cone program, the unsmoothed
+model, and refined. From where that ends the next tree goes on, with what is left of the budget of nodes, until the goal
+is met. At last the commands are replayed open loop from the start: a plan is valid where every step has a solution,
+commands stay within the joint limits, and the object ends within the tolerances.
 """
 
 from collections.abc import Callable
@@ -22,9 +22,7 @@ from contact_mpc.planning.refinement import Refiner
 from contact_mpc.planning.rrt import GrownTree, TreePlanner
 
 FloatArray = NDArray[np.float64]
-ROUNDS = 5
-ATTEMPTS = 3
-SEED_STEP, ATTEMPT_STEP = 10_000, 1_000_000  # between the seeds of rounds and of attempts
+SEED_STEP = 1_000_000  # between the seeds of the trees of one plan
 
 
 @dataclass(frozen=True)
@@ -45,22 +43,18 @@ class GlobalPlan:
     plan : Plan
         As far as the motion goes, which may not be the goal.
     trees : tuple of GrownTree
-        One per round.
+        In the order of growth; the plan goes along their paths, one after the other.
     is_free : (N + 1,) array of bool
         Instants between grasps.
-    angle_error_deg, position_error_mm : float
-        At the end, in the model that the plan was made with.
     replay : Replay
-        With the unsmoothed model.
+        Of the whole plan with the unsmoothed model.
     status : str
-        "reached", or why not: "nodes", "stuck", "interrupted", "missed".
+        "reached", or why not: "nodes", "stuck", "interrupted".
     """
 
     plan: Plan
     trees: tuple[GrownTree, ...]
     is_free: NDArray[np.bool_]
-    angle_error_deg: float
-    position_error_mm: float
     replay: Replay
     status: str
 
@@ -76,54 +70,56 @@ def plan_globally(
 ) -> GlobalPlan:
     """Plan from the problem's start, or from (q, u), to its goal; progress as in `TreePlanner.grow`.
 
-    nodes limits every tree. A plan whose replay fails is made anew, with other random numbers, `ATTEMPTS` times
-    at most.
-    KeyboardInterrupt keeps the trees and the motion so far.
+    nodes limits those of all trees together.
+    KeyboardInterrupt keeps the trees and the motion to the node nearest to the goal.
 
     Raises
     ------
     InputError, PlanError
         As `TreePlanner.grow`.
     """
-    for attempt in range(ATTEMPTS):
-        found = _attempt(planner, seed, seed + ATTEMPT_STEP * attempt, nodes, start, progress)
-        if found.is_valid or found.status == "interrupted":
-            break
-    return found
-
-
-def _attempt(
-    planner: TreePlanner, seed: int, first_seed: int, nodes: int | None, start: tuple[FloatArray, FloatArray] | None,
-    progress: Callable[[int, float], None] | None,
-) -> GlobalPlan:
-    problem, trees, motion, status = planner.problem, [], None, "missed"
-    for number in range(ROUNDS):
-        grown = planner.grow(first_seed + SEED_STEP * number, nodes, True, progress, start)
-        trees.append(grown)
-        if motion is None:
-            motion = Motion(planner, grown.tree.q[0], grown.tree.u[0])
-        is_interrupted = grown.status == "interrupted"
-        try:
-            Refiner(planner, grown).refine(motion, grown.best_node)
-        except KeyboardInterrupt:
-            is_interrupted = True
-        if problem.is_reached(motion.q):
-            status = "reached"
-            break
-        status = "interrupted" if is_interrupted else "missed" if grown.is_reached else grown.status
-        if status != "missed":
-            break
+    problem, left = planner.problem, planner.problem.file.rrt.nodes if nodes is None else nodes
+    dynamics = _unsmoothed(problem)
+    trees: list[GrownTree] = []
+    motion: Motion | None = None
+    while True:
+        trees.append(planner.grow(seed + SEED_STEP * len(trees), left, True, progress, start))
+        grown, left = trees[-1], left - len(trees[-1].tree.q)
+        motion = motion or Motion(planner, grown.tree.q[0], grown.tree.u[0], dynamics)
+        status = _go_on(motion, grown)
         start = (motion.q, motion.u)
-    assert motion is not None
-    plan = _build_plan(problem, motion, trees, seed)
+        if problem.is_reached(motion.q):
+            return _finish(motion, tuple(trees), seed, "reached")
+        if status != "reached" or left < 1:
+            return _finish(motion, tuple(trees), seed, "nodes" if status == "reached" else status)
+
+
+def _go_on(motion: Motion, grown: GrownTree) -> str:
+    """Continue a motion along a tree's best path if that brings it nearer to the goal; return the tree's status."""
+    trial = motion.copy()
+    status, goal = grown.status, motion.planner.goal
+    try:
+        Refiner(motion.planner, grown).refine(trial, grown.best_node)
+    except KeyboardInterrupt:
+        status = "interrupted"
+    if trial.object_error(goal) < motion.object_error(goal):
+        motion.take(trial)
+    return status
+
+
+def _unsmoothed(problem: Problem) -> ContactDynamics:
+    return ContactDynamics(problem.system, "socp", h_s=problem.file.rrt.h_s, friction=problem.file.friction)
+
+
+def _finish(motion: Motion, trees: tuple[GrownTree, ...], seed: int, status: str) -> GlobalPlan:
+    plan = _build_plan(motion, trees, seed)
     is_free = np.array([False, *motion.rows.is_free])
-    return GlobalPlan(plan, tuple(trees), is_free, *problem.errors(motion.q), replay(problem, plan), status)
+    return GlobalPlan(plan, trees, is_free, replay(motion.planner.problem, plan), status)
 
 
 def replay(problem: Problem, plan: Plan) -> Replay:
     """Play the commands of a plan from its first configuration with the unsmoothed model."""
-    system = problem.system
-    dynamics = ContactDynamics(system, "socp", h_s=problem.file.rrt.h_s, friction=problem.file.friction)
+    system, dynamics = problem.system, _unsmoothed(problem)
     q, failure = plan.q[0], ""
     for k, u in enumerate(plan.u[1:]):
         result = dynamics.step(q, u)
@@ -140,22 +136,21 @@ def replay(problem: Problem, plan: Plan) -> Replay:
     return Replay(failure, angle, distance)
 
 
-def _build_plan(problem: Problem, motion: Motion, trees: list[GrownTree], seed: int) -> Plan:
+def _build_plan(motion: Motion, trees: tuple[GrownTree, ...], seed: int) -> Plan:
     """Time the rows of a motion by the speed of their commands; forces become impulses of the steps."""
-    planner, rows = motion.planner, motion.rows
-    root = trees[0].tree
+    problem, rows, root = motion.planner.problem, motion.rows, trees[0].tree
     u, q = np.vstack([root.u[:1], *rows.u]), np.vstack([root.q[:1], *rows.q])
     slowest = np.max(np.abs(np.diff(u, axis=0)), axis=1, initial=0.0) / problem.file.speed_rad_per_s
     dt = np.maximum(slowest, problem.file.rrt.h_s)
-    impulses = np.zeros((len(u), len(planner.model.mu), 3))
+    impulses = np.zeros((len(u), len(motion.planner.model.mu), 3))
     if rows.force:
-        impulses[1:] = np.array(rows.force) * planner.model.pairs.sign[None, :, None] * dt[:, None, None]
+        impulses[1:] = np.array(rows.force) * dt[:, None, None]
     return Plan(
         np.concatenate([[0.0], np.cumsum(dt)]), q, u, np.zeros_like(u), impulses, provenance(problem, trees, seed)
     )
 
 
-def provenance(problem: Problem, trees: list[GrownTree], seed: int) -> dict[str, Any]:
+def provenance(problem: Problem, trees: tuple[GrownTree, ...], seed: int) -> dict[str, Any]:
     """Return what a plan or tree file records."""
     return {
         **problem.system.provenance(), "version": __version__, "planner": "rrt", "seed": seed,

@@ -1,13 +1,14 @@
-"""From a tree to a motion: segments between regrasps, refined by trajectory optimisation, with shortcuts over them.
+"""From a tree to a motion: its path played, then its segments refined by trajectory optimisation, with shortcuts.
 
-The path to a node is cut at its regrasps. From the present state every segment is optimised along the straight way of
-its object, in rotation and translation, or along the tree's own path, starting from commands that hold still or from
-the tree's, or the tree's commands are played as they are. What counts is where the unsmoothed model ends. A shortcut
-goes to the end of a later segment with the present grasp and leaves out the regrasps between; the farthest that ends
-well is taken. Where nothing does the motion stops, and a new tree is due from there.
+The path to a node is cut at its regrasps. Every edge of the tree is a motion of the unsmoothed model, so the path can
+be played as it is. Then, from the start on, segments are optimised: along the straight way of the object in rotation
+and translation, from commands that hold still, or along the tree's own path from the tree's commands. A shortcut goes
+to the end of a later segment with the present grasp and leaves out the regrasps between; the farthest is taken. A
+segment is replaced only where the rest of the path, played after it with the unsmoothed model, still ends near the
+goal. From there that itself is approached in the last grasp.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,14 +18,15 @@ from contact_mpc.model.system_config import validate
 from contact_mpc.planning.command_optimisation import TrackingProblem, TrajoptConfig, optimise_commands
 from contact_mpc.planning.motion import Motion
 from contact_mpc.planning.rrt import GrownTree, TreePlanner
-from contact_mpc.planning.rrt_growth import REGRASP
+from contact_mpc.planning.tree_arrays import REGRASP
 
 FloatArray = NDArray[np.float64]
-LOOK_AHEAD = 6  # segments that a shortcut may span
+LOOK_AHEAD = 3  # segments that a shortcut may span
 RADIANS_PER_STEP = 0.07  # of the object in the global metric along straight ways
 FEWEST_STEPS, MOST_STEPS = 5, 40
+APPROACHES = 2
+ARRIVED_RAD = 0.2  # distance from the goal, global metric, up to which the rest of a path may end
 SEGMENT_TOLERANCE_RAD = 0.02  # distance from the end of a segment, global metric
-TOLERANCE_SHARE = 0.5  # of the goal's tolerances that the last segment may use
 DEFAULTS = {
     "iterations": 15, "kappa_first_per_j": 1e3, "kappa_per_j": 1e5, "object_rotation_weight": 10.0,
     "object_position_weight": 1000.0, "terminal_scale": 1000.0, "command_weight": 0.1, "rate_weight": 1.0,
@@ -53,56 +55,59 @@ def split_path(grown: GrownTree, node: int) -> list[Segment]:
 class Refiner:
     """Turns paths of one grown tree into motions."""
 
-    def __init__(
-        self, planner: TreePlanner, grown: GrownTree, progress: Callable[[int, int], None] | None = None
-    ) -> None:
-        self.planner, self.grown, self.progress = planner, grown, progress
+    def __init__(self, planner: TreePlanner, grown: GrownTree) -> None:
+        self.planner, self.grown = planner, grown
         file, path = planner.problem.file, planner.problem.path
         given = {"h_s": planner.model.h, "limit_margin_rad": file.rrt.limit_margin_rad, **file.refinement}
         settings = {**DEFAULTS, **given}
         self.config = validate(TrajoptConfig, settings, f"{path}: refinement")
 
-    def refine(self, motion: Motion, node: int) -> bool:
-        """Continue a motion, which stands at the root, along the path to a node; False where it stops on the way."""
-        segments, i = split_path(self.grown, node), 0
-        while i < len(segments):
-            following = self._advance(motion, segments, i)
-            if following is None:
-                return False
-            i = following
-            if self.progress is not None:
-                self.progress(i, len(segments))
-        return True
+    def refine(self, motion: Motion, node: int) -> None:
+        """Continue a motion, which stands at the root, along the refined path to a node, as far as there are steps."""
+        segments = split_path(self.grown, node)
+        following: int | None = 0
+        while following is not None and following < len(segments):
+            following = self._advance(motion, segments, following)
+        if following is not None and self.grown.is_reached:
+            self._approach_goal(motion)
+
+    def _approach_goal(self, motion: Motion) -> None:
+        """Append the optimised straight way to the goal where it ends nearer to that than the motion does."""
+        goal = self.planner.goal
+        for _ in range(APPROACHES):
+            for commands in self._optimised(motion, self._straight_way(motion, goal), None):
+                trial = motion.copy()
+                if trial.command_all(commands) and trial.object_error(goal) < motion.object_error(goal):
+                    motion.take(trial)
 
     def _advance(self, motion: Motion, segments: list[Segment], i: int) -> int | None:
-        """Bring the motion to the end of segment i, or of a later one; return the next, None where no way holds."""
+        """Bring the motion through the regrasp of segment i to the end of it, or of a later one; return the next."""
+        if not self._regrasp(motion, segments, i):
+            return None
         for j in range(min(i + LOOK_AHEAD, len(segments)) - 1, i - 1, -1):
             for attempt in self._attempts(motion, segments, i, j):
                 trial = motion.copy()
                 if trial.command_all(attempt) and self._ends_well(trial, segments, j):
-                    if self._regrasps(trial, segments, j + 1):
-                        motion.take(trial)
-                        return j + 1
-        return None
-
-    def _regrasps(self, motion: Motion, segments: list[Segment], k: int) -> bool:
-        """Make the regrasp that starts segment k, if there is one."""
-        if k >= len(segments):
-            return True
-        tree, node = self.grown.tree, segments[k].nodes[0]
-        return motion.regrasp(
-            int(tree.posture[node]), tree.moving[node], tree.path[node, 3], tree.path[node, 4], self.grown.seed + node
-        )
+                    motion.take(trial)
+                    return j + 1
+        return i + 1 if motion.command_all(self._tree_commands(segments[i])) else None
 
     def _ends_well(self, motion: Motion, segments: list[Segment], j: int) -> bool:
-        """Whether the motion is at the end of segment j: at the goal, if the path ends there."""
-        problem = self.planner.problem
-        if j == len(segments) - 1 and self.grown.is_reached:
-            angle, distance = problem.errors(motion.q)
-            return angle <= TOLERANCE_SHARE * problem.file.tolerance_deg and (
-                distance <= TOLERANCE_SHARE * problem.file.tolerance_mm
-            )
-        return motion.object_error(self.grown.tree.q[segments[j].nodes[-1]]) <= SEGMENT_TOLERANCE_RAD
+        """Whether the motion, at the end of segment j, comes near the end of the path by the rest of it."""
+        if motion.object_error(self._target(segments, j)) > SEGMENT_TOLERANCE_RAD:
+            return False
+        rest = motion.preview()
+        for k in range(j + 1, len(segments)):
+            if not self._regrasp(rest, segments, k) or not rest.command_all(self._tree_commands(segments[k])):
+                return False
+        return rest.object_error(self._target(segments, len(segments) - 1)) <= ARRIVED_RAD
+
+    def _regrasp(self, motion: Motion, segments: list[Segment], k: int) -> bool:
+        """Make the regrasp that starts segment k, if there is one."""
+        if not segments[k].regrasp:
+            return True
+        tree, node = self.grown.tree, segments[k].nodes[0]
+        return motion.regrasp(int(tree.posture[node]), tree.moving[node], tree.path[node])
 
     def _attempts(self, motion: Motion, segments: list[Segment], i: int, j: int) -> Iterator[FloatArray]:
         """Yield commands (n, n_a) that shall bring the object to the end of segment j."""
@@ -112,11 +117,9 @@ class Refiner:
             return
         yield from self._optimised(motion, self._straight_way(motion, target), None)
         if i == j and len(segments[i].nodes) > 1:
-            first = self._tree_commands(segments[i])
             way = np.concatenate([motion.q[None], self.grown.tree.q[list(segments[i].nodes[1:])]])
             way[-1] = target
-            yield from self._optimised(motion, way, first)
-            yield first
+            yield from self._optimised(motion, way, self._tree_commands(segments[i]))
 
     def _target(self, segments: list[Segment], j: int) -> FloatArray:
         is_goal = j == len(segments) - 1 and self.grown.is_reached

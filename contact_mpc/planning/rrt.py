@@ -21,25 +21,15 @@ from contact_mpc.planning.contact_sampling import Sampler, build_sampler
 from contact_mpc.planning.metric import Metrics, make_metrics
 from contact_mpc.planning.problem import Problem, object_from_coordinates
 from contact_mpc.planning.regrasping import WAYPOINTS
-from contact_mpc.planning.rrt_growth import (
-    ROOT,
-    SCRATCH,
-    SMOOTHED,
-    UNSMOOTHED,
-    Growth,
-    Tree,
-    add_node,
-    grow,
-    sample_contact,
-    write_node,
-)
+from contact_mpc.planning.rrt_growth import add_node, grow, sample_contact, write_node
+from contact_mpc.planning.tree_arrays import ROOT, SCRATCH, SMOOTHED, UNSMOOTHED, Growth, Tree
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 PORTION = 50  # iterations between reports
 ITERATIONS_PER_NODE = 20  # more, and the tree counts as stuck
 START_TRIES = 2000
-DEEPEST_START_M = 1e-3
+ARRIVAL = 2.0  # times the goal's tolerances: from there refinement and further trees go on to the goal
 
 
 @dataclass(frozen=True)
@@ -69,12 +59,12 @@ class GrownTree:
 
     @property
     def is_reached(self) -> bool:
-        """Whether a node is within the tolerances of the goal."""
+        """Whether a node has arrived, see `TreePlanner.grow`."""
         return bool(self.tree.best[1] >= 0)
 
     @property
     def best_node(self) -> int:
-        """The node that reached the goal, or else the nearest one in the global metric."""
+        """The first node that arrived, or else the nearest one in the global metric."""
         return int(self.tree.best[1] if self.is_reached else self.tree.best[0])
 
     @property
@@ -104,10 +94,12 @@ class TreePlanner:
     def grow(
         self, seed: int, nodes: int | None = None, stop_at_goal: bool = True,
         progress: Callable[[int, float], None] | None = None, start: tuple[FloatArray, FloatArray] | None = None,
+        arrival: float = ARRIVAL,
     ) -> GrownTree:
         """Grow a tree; progress(nodes, best distance to the goal in rad) is called every `PORTION` iterations.
 
-        start is the (q, u) of the root, that of the problem where None.
+        start is the (q, u) of the root, that of the problem where None; a node arrives within `arrival` times the
+        tolerances of the goal.
 
         KeyboardInterrupt ends growth and keeps the tree.
 
@@ -122,7 +114,8 @@ class TreePlanner:
         count = config.nodes if nodes is None else nodes
         rng = np.random.default_rng(seed)
         tree = _make_tree(count, self.problem)
-        self._plant_root(tree, rng, start)
+        growth = self.growth._replace(tolerance=arrival * self.growth.tolerance)
+        self._plant_root(tree, growth, rng, start)
         status, iterations, limit = "nodes", 0, ITERATIONS_PER_NODE * count
         started = time.perf_counter()
         try:
@@ -132,7 +125,7 @@ class TreePlanner:
                     break
                 targets = self._draw_targets(rng, PORTION)
                 grow(
-                    self.model, self.newton, tree, self.growth, self.sampler, rng, targets, self.goal, count,
+                    self.model, self.newton, tree, growth, self.sampler, rng, targets, self.goal, count,
                     stop_at_goal,
                 )
                 iterations += PORTION
@@ -153,7 +146,9 @@ class TreePlanner:
             targets[k, : problem.system.n_q_u] = object_from_coordinates(problem.system, x[k])
         return targets
 
-    def _plant_root(self, tree: Tree, rng: np.random.Generator, start: tuple[FloatArray, FloatArray] | None) -> None:
+    def _plant_root(
+        self, tree: Tree, growth: Growth, rng: np.random.Generator, start: tuple[FloatArray, FloatArray] | None
+    ) -> None:
         problem, row = self.problem, len(tree.q) - 1
         q = problem.configuration(problem.start_u, problem.start_a)
         if start is None and problem.start_a is None:
@@ -165,7 +160,7 @@ class TreePlanner:
             if not write_node(self.model, self.newton, tree, self.growth, 0, q, u, self.goal):
                 raise PlanError(f"{problem.path}: the model has no next state from the start; move start_joints_rad")
         tree.kind[0], tree.parent[0] = ROOT, -1
-        add_node(self.model, tree, self.growth, self.goal)
+        add_node(self.model, tree, growth, self.goal)
 
     def _sample_root(self, tree: Tree, rng: np.random.Generator, row: int) -> None:
         """Write the first contact sample that holds the object about where it starts."""
@@ -181,14 +176,15 @@ class TreePlanner:
     def _check_start(self, q: FloatArray) -> None:
         gaps = measure_gaps(self.model, self.newton, q)
         c = int(np.argmin(gaps))
-        if gaps[c] < -DEEPEST_START_M:
+        deepest = self.problem.file.rrt.deepest_m
+        if gaps[c] < -deepest:
             system = self.problem.system
             pair = system.pairs[system.contacts[c].pair]
             names = [system.geometries[g] for g in (pair.geometry_a, pair.geometry_b)]
             raise InputError(
                 f"{self.problem.path}: the start is in collision: {names[0].owner}.{names[0].link} and "
                 f"{names[1].owner}.{names[1].link} overlap by {-1e3 * gaps[c]:.1f} mm (allowed "
-                f"{1e3 * DEEPEST_START_M:g} mm); move start_joints_rad or the object's start"
+                f"{1e3 * deepest:g} mm); move start_joints_rad or the object's start"
             )
 
 

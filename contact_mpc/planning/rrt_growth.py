@@ -15,8 +15,6 @@ further away by the square of 1 + refusals, so that the tree does not try the sa
 Source: seeds/003, "RRT through contact".
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -39,78 +37,35 @@ from contact_mpc.planning.contact_sampling import (
     preload,
 )
 from contact_mpc.planning.metric import (
-    Metrics,
     global_distances_into,
     local_distances_into,
     whitened_square,
     write_metric,
 )
+from contact_mpc.planning.regrasp_motion import (
+    MOST_STEPS,
+    STEP_TOLERANCE,
+    Steps,
+    make_regrasp,
+    make_steps,
+    object_motion,
+)
 from contact_mpc.planning.regrasping import READY, TOUCH, find_free_path, moved_contacts, retreat
+from contact_mpc.planning.tree_arrays import (
+    EXTENDED,
+    EXTENSION,
+    KEPT_EXTENSIONS,
+    KEPT_REGRASPS,
+    REGRASP,
+    REGRASPED,
+    SMOOTHED,
+    UNSMOOTHED,
+    Growth,
+    Tree,
+)
 
 FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
-ROOT, EXTENSION, REGRASP = 0, 1, 2
-SMOOTHED, UNSMOOTHED, EXTENDED, KEPT_EXTENSIONS, REGRASPED, KEPT_REGRASPS = 0, 1, 2, 3, 4, 5
-SCRATCH = 2  # rows beyond the nodes, for candidates
 HOLDING_GAP_M = 1e-3  # a finger nearer than this holds on
-STEP_TOLERANCE = 1e-8  # on kappa * decrement^2
-
-
-class Tree(NamedTuple):
-    """Nodes in flat arrays with room for N, and two rows more.
-
-    q : (N, n_q), u : (N, n_a) command that holds the robot there;  parent : (N,), kind : (N,) of the edge from it
-    path : (N, WAYPOINTS, n_a) commands of a regrasp's free motion;  posture : (N,) it closes from, -1 without
-    moving : (N, n_a) joints that move then;  metrics : see `metric`
-    refusals : (N,) of extensions, regrasps : (N,) tried there;  goal_distance : (N,) in the global metric
-    counts : (6,) steps solved smoothed and unsmoothed, extensions tried and kept, regrasps tried and kept
-    size : (1,);  best : (2,) node nearest to the goal, node that reached it or -1
-    """
-
-    q: FloatArray
-    u: FloatArray
-    parent: IntArray
-    kind: IntArray
-    path: FloatArray
-    posture: IntArray
-    moving: BoolArray
-    metrics: Metrics
-    refusals: FloatArray
-    regrasps: FloatArray
-    goal_distance: FloatArray
-    counts: IntArray
-    size: IntArray
-    best: IntArray
-
-
-class Growth(NamedTuple):
-    """Parameters of growth, see `RrtConfig` and `Problem`.
-
-    lower, upper : (n_a,) commands;  load : (n_a,) largest |u - q_a|;  weight : (n_v_u,) of the global metric
-    object_lower, object_upper : (n_v_u,) bounds of q_u minus the goal, infinite for rotations of free objects
-    turns : (n_v_u,) bool;  tolerance : (2,) rad, m;  length : m that count as 1 rad;  deepest : penetration, m
-    is_local : whether the nearest node is that of the local metric
-    """
-
-    step: float
-    gamma: float
-    kappa_smoothed: float
-    kappa_check: float
-    least_progress: float
-    candidates: int
-    contact_probability: float
-    is_local: bool
-    lower: FloatArray
-    upper: FloatArray
-    load: FloatArray
-    weight: FloatArray
-    object_lower: FloatArray
-    object_upper: FloatArray
-    turns: BoolArray
-    tolerance: FloatArray
-    length: float
-    deepest: float
 
 
 @njit(**COMPILED)
@@ -274,7 +229,7 @@ def sample_contact(
             u[a] = q[first + a] if moving[a] else u[a]
         if not unsmoothed_step(model, ws, tree, growth, q, u, False, settled):
             return False
-        if _moved(model, growth, q, settled) > sampler.hold:
+        if object_motion(model, growth, q, settled) > sampler.hold:
             return False
     path[0], path[READY] = u, base
     for a in range(n_a):
@@ -298,21 +253,10 @@ def sample_contact(
     preload(sampler, p, path, moving, growth.lower, growth.upper, u)
     if not unsmoothed_step(model, ws, tree, growth, settled, u, False, reached):
         return False
-    if _moved(model, growth, settled, reached) > sampler.hold or not _is_bearable(model, ws, growth, reached, u):
+    if object_motion(model, growth, settled, reached) > sampler.hold or not _is_bearable(model, ws, growth, reached, u):
         return False
     tree.posture[slot], tree.moving[slot] = p, moving
     return write_node(model, ws, tree, growth, slot, reached, u, goal)
-
-
-@njit(**COMPILED)
-def _moved(model: Model, growth: Growth, q: FloatArray, settled: FloatArray) -> float:
-    """Return how far objects moved, m: the norm of translations and of rotations times the characteristic length."""
-    e = np.empty(growth.weight.shape[0])
-    object_error_into(model.tree, e.shape[0], q, settled, e)
-    total = 0.0
-    for i in range(e.shape[0]):
-        total += growth.weight[i] * e[i] * e[i]
-    return np.sqrt(total) * growth.length
 
 
 @njit(**COMPILED)
@@ -328,10 +272,10 @@ def _own_distance(model: Model, tree: Tree, growth: Growth, node: int, target: F
 
 @njit(**COMPILED)
 def _regrasp(
-    model: Model, ws: Newton, tree: Tree, growth: Growth, sampler: Sampler, rng: np.random.Generator, node: int,
-    target: FloatArray, goal: FloatArray,
+    model: Model, ws: Newton, tree: Tree, growth: Growth, sampler: Sampler, rng: np.random.Generator, steps: Steps,
+    node: int, target: FloatArray, goal: FloatArray,
 ) -> bool:
-    """Write the best of some contact samples of a node behind the last node; False where none is feasible."""
+    """Move to the best of some contact samples of a node; False where none is feasible, or the motion there is not."""
     slot, best = tree.size[0], np.inf
     for _ in range(growth.candidates):
         tree.counts[REGRASPED] += 1
@@ -343,8 +287,24 @@ def _regrasp(
         if distance < best:
             best = distance
             _copy_row(tree, slot + 1, slot)
+    return best < np.inf and _move_to_grasp(model, ws, tree, growth, sampler, steps, node, goal)
+
+
+@njit(**COMPILED)
+def _move_to_grasp(
+    model: Model, ws: Newton, tree: Tree, growth: Growth, sampler: Sampler, steps: Steps, node: int, goal: FloatArray
+) -> bool:
+    """Make the motion to the contact sample behind the last node and write where it ends; False where it fails."""
+    slot, q, u = tree.size[0], tree.q[node].copy(), tree.u[node].copy()
+    steps.made[0] = 0
+    is_made = make_regrasp(
+        model, ws, growth, sampler, tree.posture[slot], tree.moving[slot], tree.path[slot].copy(), q, u, steps
+    )
+    tree.counts[UNSMOOTHED] += steps.made[0]
+    if not is_made or not _is_inside(model, growth, goal, q) or not _is_bearable(model, ws, growth, q, u):
+        return False
     tree.parent[slot], tree.kind[slot] = node, REGRASP
-    return best < np.inf
+    return write_node(model, ws, tree, growth, slot, q, u, goal)
 
 
 @njit(**COMPILED)
@@ -388,6 +348,7 @@ def grow(
 ) -> None:
     """Do one iteration per row of targets (n, n_q), until there are so many nodes or, if asked, the goal is reached."""
     distances = np.empty(tree.q.shape[0])
+    steps = make_steps(MOST_STEPS, tree.u.shape[1])
     for k in range(targets.shape[0]):
         count = tree.size[0]
         if count >= nodes or (stop_at_goal and tree.best[1] >= 0):
@@ -396,7 +357,7 @@ def grow(
             global_distances_into(model.tree, growth.weight, tree.q, count, targets[k], distances)
             node = _nearest(distances, tree.regrasps, count)
             tree.regrasps[node] += 1.0
-            if _regrasp(model, ws, tree, growth, sampler, rng, node, targets[k], goal):
+            if _regrasp(model, ws, tree, growth, sampler, rng, steps, node, targets[k], goal):
                 tree.counts[KEPT_REGRASPS] += 1
                 add_node(model, tree, growth, goal)
             continue

@@ -35,7 +35,7 @@ class StoredTree:
 def save_tree(path: Path, grown: GrownTree) -> None:
     """Write a tree to a .npz file; raises PlanError where the file cannot be written."""
     header = {
-        "format": FORMAT, **provenance(grown.problem, [grown], grown.seed), "status": grown.status,
+        "format": FORMAT, **provenance(grown.problem, (grown,), grown.seed), "status": grown.status,
         "counts": grown.tree.counts.tolist(), "iterations": grown.iterations,
     }
     arrays = {name: getattr(grown.tree, name) for name in ARRAYS}

@@ -10,11 +10,14 @@ from contact_mpc.errors import PlanError
 from contact_mpc.model.plan import load_plan, save_plan
 from contact_mpc.model.system import load_system
 from contact_mpc.planning.global_plan import GlobalPlan, plan_globally
-from contact_mpc.planning.motion import FREE_STEP_RAD
+from contact_mpc.planning.motion import Motion
 from contact_mpc.planning.problem import load_problem, with_goal
+from contact_mpc.planning.regrasp_motion import FREE_STEP_RAD
 from contact_mpc.planning.rrt import TreePlanner
+from contact_mpc.planning.tree_arrays import REGRASP
 from contact_mpc.planning.tree_file import load_tree, save_tree
 
+PLAYED = 1e-5  # rad, m: steps of the tree start from a smoothed solution, those of a motion do not
 TURN_RAD = 1.2  # more than one grasp turns the disc
 
 
@@ -35,11 +38,30 @@ def test_plan_reaches_the_goal_with_regrasps_when_replayed_unsmoothed(found: Glo
     assert found.replay.position_error_mm <= planner.problem.file.tolerance_mm
 
 
-def test_every_instant_follows_from_the_one_before(found: GlobalPlan, planner: TreePlanner) -> None:
+def test_every_instant_follows_from_the_one_before_in_the_unsmoothed_model(
+    found: GlobalPlan, planner: TreePlanner
+) -> None:
     plan, config = found.plan, planner.problem.file.rrt
-    dynamics = ContactDynamics(planner.problem.system, h_s=config.h_s, kappa=config.check_kappa_per_j)
+    dynamics = ContactDynamics(planner.problem.system, "socp", h_s=config.h_s)
     for k in range(0, len(plan.u) - 1, 7):
-        assert plan.q[k + 1] == pytest.approx(dynamics.step(plan.q[k], plan.u[k + 1]).q_next, abs=1e-5)
+        result = dynamics.step(plan.q[k], plan.u[k + 1])
+        assert plan.q[k + 1] == pytest.approx(result.q_next, abs=1e-9)
+        force = plan.contact_impulses[k + 1] / (plan.times_s[k + 1] - plan.times_s[k])
+        assert force == pytest.approx(result.impulses / config.h_s, abs=1e-6)
+
+
+def test_playing_a_tree_makes_its_nodes_again(planner: TreePlanner) -> None:
+    """Every edge, also a regrasp of many steps, is a motion of the model: the path ends where the tree has its node."""
+    grown = planner.grow(seed=1)
+    motion = Motion(planner, grown.tree.q[0], grown.tree.u[0])
+    tree = grown.tree
+    for node in grown.path_to(grown.best_node)[1:]:
+        if tree.kind[node] == REGRASP:
+            assert motion.regrasp(int(tree.posture[node]), tree.moving[node], tree.path[node])
+        else:
+            assert motion.command_all(tree.u[node][None])
+        assert motion.q == pytest.approx(tree.q[node], abs=PLAYED)
+    assert np.any(tree.kind[grown.path_to(grown.best_node)] == REGRASP)
 
 
 def test_free_fingers_push_nothing(found: GlobalPlan) -> None:

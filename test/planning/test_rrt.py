@@ -10,7 +10,7 @@ from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.errors import ConfigError, InputError, PlanError
 from contact_mpc.planning.problem import Problem, load_problem, with_goal
 from contact_mpc.planning.rrt import GrownTree, TreePlanner
-from contact_mpc.planning.rrt_growth import EXTENSION, REGRASP, ROOT
+from contact_mpc.planning.tree_arrays import EXTENSION, REGRASP, ROOT
 
 NODES = 150
 STEP_ERROR = 1e-5  # rad, m: two solutions of a step at kappa 1e6 with tolerances 1e-8 and 1e-12
