@@ -18,16 +18,15 @@ BAGS = ["rosbags>=0.11.9,<0.12"]
 REPORT = ["plotly>=7,<8"]
 CONTACT_IMPLICIT = ["casadi>=3.8,<3.9"]
 EXAMPLES = ["matplotlib>=3.9,<4"]
+TEST = ["hypothesis>=6.170", "pytest>=8.3,<10", "pytest-timeout>=2.4,<3"]  # `colcon test` runs pytest where it is named
 DEV = [
+    *TEST,
     *EXAMPLES,
     *CONTACT_IMPLICIT,
     "colcon-common-extensions>=0.3",
-    "hypothesis>=6.170",
     "mcap>=1.6,<2",
     "mypy>=2.4,<3",
     "pre-commit>=4.7,<5",
-    "pytest>=8.3,<10",
-    "pytest-timeout>=2.4,<3",
     "ruff>=0.17,<0.18",
     "setuptools>=70.1,<80",
     "xacro>=2.1,<3",
@@ -89,6 +88,7 @@ setup(
         "examples": [*EXAMPLES, *DRAKE],
         "demo": [*ROS, *DRAKE, *BAGS, *REPORT],
         "demo-sourced-ros": [*DRAKE, *BAGS, *REPORT],
+        "test": TEST,
         "dev": DEV,
     },
     entry_points={

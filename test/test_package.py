@@ -83,6 +83,11 @@ def test_every_executable_has_a_main_function(setup_arguments: dict[str, Any]) -
         assert function in {node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}, script
 
 
+def test_colcon_runs_the_tests_with_pytest(setup_arguments: dict[str, Any]) -> None:
+    """Where no extra `test` names pytest, `colcon test` finds 0 tests with unittest and is content."""
+    assert any(Requirement(text).name == "pytest" for text in setup_arguments["extras_require"]["test"])
+
+
 def test_pins_satisfy_every_declared_requirement(setup_arguments: dict[str, Any]) -> None:
     pins = constraints()
     extras = setup_arguments["extras_require"].values()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lifecycle_msgs.msg import Transition
-from lifecycle_msgs.srv import ChangeState
+from lifecycle_msgs.srv import ChangeState, GetState
 from std_srvs.srv import Trigger
 
 from contact_mpc.errors import StackError
@@ -15,6 +15,7 @@ from contact_mpc.nodes.stack import Stack
 RETRY_S = 2.0  # a request that went to a process that is no more is never answered
 PATIENCE_S = 30.0
 RUNNING = ("configure", "activate")
+AFTER = {"configure": "inactive", "activate": "active", "deactivate": "inactive"}
 
 Wait = Callable[[Callable[[], bool], float], bool]
 
@@ -39,6 +40,7 @@ class Supervisor:
         self._stack, self._wait = stack, wait
         node = stack.node
         self._clients = {name: node.create_client(ChangeState, f"{name}/change_state") for name in stack.spec.nodes}
+        self._states = {name: node.create_client(GetState, f"{name}/get_state") for name in stack.spec.nodes}
         self._bridge = {name: node.create_client(Trigger, f"command_bridge/{name}") for name in ("reset_fault", "stop")}
         self.ended: dict[str, tuple[int, str]] = {}
 
@@ -84,7 +86,7 @@ class Supervisor:
     def request(self, name: str, transition: str, timeout_s: float = PATIENCE_S) -> None:
         """Request a transition until it is answered; raises StackError if it is refused or nobody answers in time."""
         message = ChangeState.Request(transition=Transition(id=TRANSITIONS[transition]))
-        if not self._insist(self._clients[name], message, timeout_s):
+        if not self._insist(name, message, AFTER[transition], timeout_s):
             reason = self._stack.processes[name].errors()
             raise StackError(f"node {name} did not {transition} within {timeout_s:g} s: {reason}")
 
@@ -93,12 +95,20 @@ class Supervisor:
         future = self._bridge[service].call_async(Trigger.Request())
         return self._wait(future.done, timeout_s) and bool(future.result().success)
 
-    def _insist(self, client: Any, message: Any, timeout_s: float) -> bool:
-        futures: list[Any] = []
+    def _insist(self, name: str, message: Any, state: str, timeout_s: float) -> bool:
+        """Send a request until it is granted, or until the node is where it leads: an answer may get lost as well."""
+        client, futures = self._clients[name], list[Any]()
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
             if client.service_is_ready():
                 futures.append(client.call_async(message))
             if self._wait(lambda: any(future.done() and future.result().success for future in futures), RETRY_S):
                 return True
+            if self._state_of(name) == state:
+                return True
         return False
+
+    def _state_of(self, name: str) -> str:
+        """Return the state that a node says it is in, empty if it says nothing in time."""
+        future = self._states[name].call_async(GetState.Request())
+        return future.result().current_state.label if self._wait(future.done, RETRY_S) else ""
