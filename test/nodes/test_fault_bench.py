@@ -22,6 +22,7 @@ from contact_mpc.nodes.faults.measure import check_kinds, summarise
 from contact_mpc.nodes.faults.spoilers import Delay, Multiply, Replay, Stop
 
 MS = 1_000_000
+SIGNS_OF_LOAD = ("STATE_RATE", "STATE_DELAYED", "STATE_LOST", "STATE_LATE")  # none of the injected kinds leads to these
 
 
 def test_there_are_twenty_kinds_and_each_expects_a_name_that_exists() -> None:
@@ -120,9 +121,9 @@ def test_faults_of_states_and_plans_are_named_and_harm_nothing(tmp_path: Path) -
     run = subprocess.run([*command, *kinds], capture_output=True, text=True, timeout=280)
     assert run.returncode in (0, 1), run.stderr
     result = json.loads(run.stdout)
-    if any("not active before: WAITING STATE_RATE" in problem for problem in result["problems"]):
-        pytest.skip(f"THIS MACHINE DOES NOT HOLD 1 kHz AT ITS PRESENT LOAD: {result['problems']}")
     assert result["violations"] == 0, result["violation_examples"]
+    if any(sign in problem for problem in result["problems"] for sign in SIGNS_OF_LOAD):
+        pytest.skip(f"THIS MACHINE DOES NOT HOLD 1 kHz AT ITS PRESENT LOAD: {result['problems']}")
     assert result["hangs"] == 0, result["problems"]
     assert result["named"] == {"state_nan": 1, "plan_nan": 1, "stop_service": 1}, result["problems"]
     assert set(result["detection_ms"]["state_nan"]) == {"median", "p90", "p99", "max"}

@@ -27,6 +27,7 @@ RESTART = (
     ("command_bridge", "deactivate"), ("plant", "deactivate"), ("plant", "activate"), ("command_bridge", "activate"),
 )  # fmt: skip
 EXIT_TIMEOUT_S = 10.0
+RESTARTS = 3
 LAST_COMMANDS_S = 0.05
 MOTION_S = 2.0  # of the task's three seconds; later faults would find the arm at rest
 DISK_LEFT = 4096
@@ -47,7 +48,7 @@ class Injection:
     violations : dict
         Violations of limits on the wire by kind.
     recovery_s : float
-        From mending until the bridge was active again, s; NaN for a hang.
+        From when all was mended until the bridge was active again, s; NaN for a hang.
     problem : str
         What went wrong, empty if nothing did.
     position_excess_rad, velocity_excess_rad_s : float
@@ -123,8 +124,17 @@ class Injector:
             return self.run(kind)
         except StackError as error:
             self._rig.mend()
-            self._rig.restart()
+            self._restart()
             return Injection(kind.name, None, np.nan, {}, np.nan, str(error)[:300])
+
+    def _restart(self) -> None:
+        """Start all processes anew; raises StackError where that fails time and again."""
+        for attempt in range(RESTARTS):
+            try:
+                return self._rig.restart()
+            except StackError:
+                if attempt == RESTARTS - 1:
+                    raise
 
     # Before.
 
@@ -231,12 +241,13 @@ class Injector:
         return ""
 
     def _recover(self) -> float:
-        """Mend everything and reset until the bridge is back; returns how long that took, s, NaN for never.
+        """Mend everything, then reset until the bridge is back; returns how long the latter took, s, NaN for never.
 
         Where a reset alone does not help (the object is lost, say), arm and object go back to the start.
         """
-        rig, start_ns = self._rig, time.monotonic_ns()
+        rig = self._rig
         self._mend()
+        start_ns = time.monotonic_ns()
         while time.monotonic_ns() - start_ns < RECOVERY_TIMEOUT_NS:
             if rig.mode == "FAULT":
                 self._reset()
