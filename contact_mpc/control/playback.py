@@ -6,10 +6,11 @@ With the joint impedance of the command bridge this is the control law of Sleima
 
 with tau_opt held between the instants of the plan, q_opt and dq_opt linear. Where bridge or robot compensate gravity,
 the plan's torques come without g(q_opt), and the law has g(q) in its place. Wrong where the object is not where the
-plan expects it: nothing corrects the plan.
+plan expects it, unless a `Replanner` replaces the plan from some instant on while it runs.
 """
 
 import time
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,16 +23,34 @@ from contact_mpc.model.system import System
 
 FloatArray = NDArray[np.float64]
 NS_PER_S = 1e9
+REPLANNED = "replanned"
+
+
+class Replanner(Protocol):
+    """What may replace the plan that runs; a function of the calls since `begin`."""
+
+    def begin(self, plan: Plan) -> None:
+        """Take the plan that is about to run."""
+
+    def replan(self, t_s: float, state: EstimatedState) -> tuple[float, Plan] | None:
+        """Return an instant after t_s, s of the motion, and the plan to follow from then on; None: go on."""
 
 
 class Playback:
     """Hands out the part of the reference that lies ahead; has the face of `Tracker`.
 
     Before its start and after its end the reference rests at its first and last command, without feed-forward.
+
+    Parameters
+    ----------
+    system, config
+        What moves, and the parameters.
+    replanner : Replanner, optional
+        What replaces the plan while it runs; nothing by default.
     """
 
-    def __init__(self, system: System, config: TrackerConfig) -> None:
-        self.system, self.config = system, config
+    def __init__(self, system: System, config: TrackerConfig, replanner: Replanner | None = None) -> None:
+        self.system, self.config, self._replanner = system, config, replanner
         self.period_ns = 1_000_000_000 // config.mpc_rate_hz
         self._horizon_s = config.h_s * config.horizon_steps
         self._reference: Reference | None = None
@@ -47,6 +66,8 @@ class Playback:
         self._reference = reference
         if reference is not None:
             self._times_s, self._rows = _lay_out(reference.plan)
+            if self._replanner is not None:
+                self._replanner.begin(reference.plan)
 
     def step(self, state: EstimatedState) -> TrackerOutput:
         """Return the reference from the state's stamp on, over the horizon."""
@@ -55,10 +76,23 @@ class Playback:
             return TrackerOutput(CommandPlan.hold(state.t_ns, self.system.n_a), NO_REFERENCE)
         t_s = (state.t_ns - self._reference.start_ns) / NS_PER_S
         angle_deg, distance_mm = object_error(self.system, self._reference.plan, t_s, state.q)
+        replacement = None if self._replanner is None else self._replanner.replan(t_s, state)
+        if replacement is not None:
+            self._splice(*replacement)
         plan = self._cut(state.t_ns, t_s)
+        status = OK if replacement is None else REPLANNED
         return TrackerOutput(
-            plan, OK, 1e3 * (time.perf_counter() - started), object_error_deg=angle_deg, object_error_mm=distance_mm
+            plan, status, 1e3 * (time.perf_counter() - started), object_error_deg=angle_deg, object_error_mm=distance_mm
         )
+
+    def _splice(self, start_s: float, plan: Plan) -> None:
+        """Follow a plan from start_s on, and what was followed before until then."""
+        times_s, rows = _lay_out(plan)
+        edge_s = start_s - EDGE_S
+        kept = self._times_s < edge_s - 0.5 * EDGE_S
+        last = np.array([[np.interp(edge_s, self._times_s, column) for column in self._rows.T]])
+        self._rows = np.vstack([self._rows[kept], last, rows[1:]])
+        self._times_s = np.concatenate([self._times_s[kept], [edge_s], times_s[1:] + start_s])
 
     def _cut(self, stamp_ns: int, t_s: float) -> CommandPlan:
         """Return the points from t_s to the end of the horizon, with interpolated ones at both ends."""

@@ -34,21 +34,25 @@ def sliding_steps(model: Model, instance: Instance, force: FloatArray) -> BoolAr
     """Return in which steps (N - 1,) the object slides, with forces (N - 1,) scaled so that it stops at the goal."""
     if not model.has_friction:
         return np.ones(len(force), dtype=np.bool_)
+    return slide(model, instance, force_to_goal(model, instance, force)) > 0.0
+
+
+def force_to_goal(model: Model, instance: Instance, force: FloatArray) -> FloatArray:
+    """Return forces (N - 1,), N, scaled so that the object, with friction, stops at the goal."""
     low, high = 0.0, LARGEST_SCALE
     goal = instance.goal - instance.start(model)
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
-        too_far = slide(model, instance, middle * force)[0] > goal
+        too_far = model.dt_s * slide(model, instance, middle * force).sum() > goal
         low, high = (low, middle) if too_far else (middle, high)
-    return slide(model, instance, 0.5 * (low + high) * force)[1]
+    return 0.5 * (low + high) * force
 
 
-def slide(model: Model, instance: Instance, force: FloatArray) -> tuple[float, BoolArray]:
-    """Return how far the object slides under forces (N - 1,) in N, m, and in which steps."""
+def slide(model: Model, instance: Instance, force: FloatArray) -> FloatArray:
+    """Return the object's speed along d after each step (N - 1,), m/s, under forces (N - 1,), N, and friction."""
     speed = float(direction(model, instance.heading_rad) @ instance.x_0[2 * model.n_r + model.n_o :])
-    gain, travel, sliding = model.dt_s / model.thing.inertia[0], 0.0, np.zeros(len(force), dtype=np.bool_)
+    gain, speeds = model.dt_s / model.thing.inertia[0], np.zeros(len(force))
     for k, push in enumerate(force.tolist()):
         speed = max(0.0, speed + gain * (push - model.thing.breakaway_n))
-        sliding[k] = speed > 0.0
-        travel += model.dt_s * speed
-    return travel, sliding
+        speeds[k] = speed
+    return speeds

@@ -6,9 +6,10 @@ into equalities and bounds. Finer or coarser sigmas (`relaxations`) took longer 
 smears contact over many stages, for which (8) and (10) together are nearly dependent rows and the polish stalls.
 """
 
+import copy
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -79,6 +80,20 @@ class ContactImplicitPlanner:
         started = time.process_time()
         attempt = self._solve_modes(REFINE, instance, z, modes)
         return self._rank([attempt], time.process_time() - started)
+
+    def adapted(self, breakaway_n: float, restitution: float) -> "ContactImplicitPlanner":
+        """Return this planner for an object with other friction with the ground, N, and restitution; nothing compiles.
+
+        Both are parameters of the compiled program.
+        """
+        other = copy.copy(self)
+        settings = self.model.settings.model_copy(update={"restitution": restitution})
+        other.model = replace(
+            self.model, thing=replace(self.model.thing, breakaway_n=breakaway_n), settings=settings
+        )  # fmt: skip
+        other._bounds = BoundsBuilder(other.model, self.program)
+        other._checker = ResidualChecker(other.model)
+        return other
 
     def search_bounds(self, instance: Instance, sigma: float, contact_step: int) -> Bounds:
         """Return the bounds of a search; see `BoundsBuilder.search`."""

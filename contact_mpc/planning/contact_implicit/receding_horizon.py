@@ -6,9 +6,9 @@ solution, moved on in time, names the modes and is the first guess, so that one 
     a hit to come       solve with its mode: approach and force change so that the object stops at the goal
     a hit due           keep the plan: within a step of the impact the arm cannot change the impulse any more
     none to come        the object coasts: nothing can be done where it will stop at the goal or beyond it
-    it will stop short  search for another push, as long as the object is within reach
+    it will stop short  `push_again` searches for another push from where the object will rest
 
-`replan` changes nothing: its outcome carries the horizon to continue from.
+Neither changes anything: an outcome carries the horizon to continue from. `replanner` calls them in a loop.
 """
 
 import time
@@ -22,7 +22,8 @@ from contact_mpc.errors import InputError
 from contact_mpc.model.plan import Plan
 from contact_mpc.planning.contact_implicit.bounds import Modes
 from contact_mpc.planning.contact_implicit.instance import Instance, direction
-from contact_mpc.planning.contact_implicit.modes import slide, sliding_steps
+from contact_mpc.planning.contact_implicit.model import Model
+from contact_mpc.planning.contact_implicit.modes import force_to_goal, slide, sliding_steps
 from contact_mpc.planning.contact_implicit.plan_file import PlanBuilder
 from contact_mpc.planning.contact_implicit.planner import ContactImplicitPlanner
 from contact_mpc.planning.contact_implicit.result import ContactImplicitResult, Solution
@@ -30,7 +31,6 @@ from contact_mpc.planning.contact_implicit.result import ContactImplicitResult, 
 FloatArray = NDArray[np.float64]
 DUE_STEPS = 2
 STOPS_SHORT_M = 0.005
-REACH_M = 0.95
 
 
 class ReplanStatus(Enum):
@@ -40,14 +40,17 @@ class ReplanStatus(Enum):
     HIT_DUE = "the tool is about to hit: keep the plan"
     COASTING = "the object coasts to its goal: keep the plan"
     OVERSHOOT = "the object will stop beyond its goal, which no push can mend: keep the plan"
-    OUT_OF_REACH = "the object will stop short and is out of reach: keep the plan"
+    STOPS_SHORT = "the object will stop short: keep the plan, then push again"
     NOT_CONVERGED = "no solution from this state: keep the plan"
     INVALID_STATE = "the measured state is outside the limits: keep the plan"
 
 
 @dataclass(frozen=True)
 class ReplanOutcome:
-    """A status, the plan from the measured instant on (only with REPLANNED), and the horizon to continue from."""
+    """A status, the plan from the measured instant on (only with REPLANNED), and the horizon to continue from.
+
+    stops_at_m is where the object would stop if nothing touched it any more, less the goal, m.
+    """
 
     status: ReplanStatus
     plan: Plan | None
@@ -67,8 +70,13 @@ class RecedingHorizon:
     solution: Solution
     t_s: float = 0.0
 
+    @property
+    def hits_s(self) -> FloatArray:
+        """Instants of the steps in contact, s since the start of the motion."""
+        return np.asarray(self.t_s + self.planner.model.dt_s * np.flatnonzero(self.solution.modes.contact))
+
     def replan(self, t_s: float, q: FloatArray, v: FloatArray) -> ReplanOutcome:
-        """Solve from the state at t_s.
+        """Solve from the state at t_s with the hits that are still to come.
 
         Parameters
         ----------
@@ -78,56 +86,57 @@ class RecedingHorizon:
             Measured state of the system.
         """
         started = time.process_time()
-        now = self._measure(q, v)
+        now = measured_instance(self.planner, self.instance, q, v)
         contact, x, u, is_due = self._move_on(t_s, now)
-        force = np.where(contact, u[:, self.planner.model.n_r], 0.0)
-        result: ContactImplicitResult | None
-        error = slide(self.planner.model, now, np.zeros_like(force))[0] - (now.goal - now.start(self.planner.model))
-        if is_due:
-            result, status = None, ReplanStatus.HIT_DUE
-        elif np.any(contact):
-            modes = Modes(contact, sliding_steps(self.planner.model, now, np.maximum(force, 1.0) * contact))
-            result = self.planner.refine(now, self.planner.program.pack(x, u), modes)
-            status = ReplanStatus.REPLANNED
-        else:
-            result, status = self._without_contact(now, error)
-        return self._outcome(t_s, now, result, status, time.process_time() - started, error)
+        force = np.where(contact, np.maximum(u[:, self.planner.model.n_r], 1.0), 0.0)
+        error = _coasted(self.planner.model, now) + now.start(self.planner.model) - now.goal
+        if is_due or not np.any(contact):
+            status = ReplanStatus.HIT_DUE if is_due else self._coasting(error)
+            return ReplanOutcome(status, None, self, None, time.process_time() - started, error)
+        modes = Modes(contact, sliding_steps(self.planner.model, now, force))
+        if self.planner.model.has_friction:
+            _push_to_goal(self.planner.model, now, force, x, u)
+        result = self.planner.refine(now, self.planner.program.pack(x, u), modes)
+        return self._outcome(t_s, now, result, started, error)
 
-    def _without_contact(self, now: Instance, error: float) -> tuple[ContactImplicitResult | None, ReplanStatus]:
-        model = self.planner.model
-        if not model.has_friction or abs(error) <= STOPS_SHORT_M:
-            return None, ReplanStatus.COASTING
-        if error > 0.0:
-            return None, ReplanStatus.OVERSHOOT
-        w = now.x_0[model.n_r : model.n_r + model.n_o]
-        if float(np.linalg.norm(w[:2])) > REACH_M:
-            return None, ReplanStatus.OUT_OF_REACH
+    def push_again(self, t_s: float, q: FloatArray, v: FloatArray, goal: float, heading_rad: float) -> ReplanOutcome:
+        """Search for another push of an object that rests, from a state at t_s.
+
+        Parameters
+        ----------
+        t_s, q, v
+            As of `replan`; the object where it is at rest.
+        goal : float
+            Value of d . w at the end, m (rad), along the new heading.
+        heading_rad : float
+            Direction of the push.
+        """
+        started = time.process_time()
+        aim = replace(self.instance, heading_rad=heading_rad, goal=goal)
+        now = measured_instance(self.planner, aim, q, v)
+        error = now.start(self.planner.model) - goal
         try:
-            return self.planner.plan(now), ReplanStatus.REPLANNED
+            result = self.planner.plan(now)
         except InputError:
-            return None, ReplanStatus.INVALID_STATE
+            cpu_s = time.process_time() - started
+            return ReplanOutcome(ReplanStatus.INVALID_STATE, None, self, None, cpu_s, error)
+        return self._outcome(t_s, now, result, started, error)
+
+    def _coasting(self, error: float) -> ReplanStatus:
+        if not self.planner.model.has_friction or abs(error) <= STOPS_SHORT_M:
+            return ReplanStatus.COASTING
+        return ReplanStatus.OVERSHOOT if error > 0.0 else ReplanStatus.STOPS_SHORT
 
     def _outcome(
-        self, t_s: float, now: Instance, result: ContactImplicitResult | None, status: ReplanStatus, cpu_s: float,
-        error: float,
-    ) -> ReplanOutcome:  # fmt: skip
-        if result is None or result.solution is None:
-            failed = ReplanStatus.NOT_CONVERGED if result is not None else status
-            return ReplanOutcome(failed, None, self, result, cpu_s, error)
+        self, t_s: float, now: Instance, result: ContactImplicitResult, started: float, error: float
+    ) -> ReplanOutcome:
+        if result.solution is None:
+            cpu_s = time.process_time() - started
+            return ReplanOutcome(ReplanStatus.NOT_CONVERGED, None, self, result, cpu_s, error)
         plan = self.builder.build(now, result.solution, {"replanned_at_s": t_s})
         following = replace(self, instance=now, solution=result.solution, t_s=t_s)
-        return ReplanOutcome(status, plan, following, result, cpu_s, error)
-
-    def _measure(self, q: FloatArray, v: FloatArray) -> Instance:
-        """Return the instance from a measured state: what the program does not know (turning, drift) is left out."""
-        model, system = self.planner.model, self.planner.model.system
-        q_u, v_u = q[: system.n_q_u], v[: system.n_v_u]
-        d = direction(model, self.instance.heading_rad)
-        w_dot = d * max(float(d @ model.thing.rates(q_u, v_u)), 0.0)
-        half_step, v_a = 0.5 * model.dt_s, v[system.n_v_u :]
-        q_a, w = q[system.n_q_u :] + half_step * v_a, model.thing.coordinates(q_u) + half_step * w_dot
-        x_0 = np.concatenate([q_a, w, v_a, w_dot])
-        return replace(self.instance, x_0=x_0, q_u=np.array(q_u), is_measured=True)
+        cpu_s = time.process_time() - started
+        return ReplanOutcome(ReplanStatus.REPLANNED, plan, following, result, cpu_s, error)
 
     def _move_on(self, t_s: float, now: Instance) -> tuple[NDArray[np.bool_], FloatArray, FloatArray, bool]:
         """Return contacts, states and inputs of the last solution from t_s on, and whether a hit is due.
@@ -145,6 +154,38 @@ class RecedingHorizon:
         x[0] = now.x_0
         is_due = bool(np.any(self.solution.modes.contact[max(kept - DUE_STEPS, 0) : kept + 1]))
         return contact, x, u, is_due
+
+
+def _coasted(model: Model, now: Instance) -> float:
+    """Return how far the object goes if nothing touches it any more, m."""
+    return float(model.dt_s * slide(model, now, np.zeros(model.settings.stages - 1)).sum())
+
+
+def _push_to_goal(model: Model, now: Instance, force: FloatArray, x: FloatArray, u: FloatArray) -> None:
+    """Let the object of a guess x (N, n_x), u (N - 1, n_u) slide to the goal under scaled forces (N - 1,), N."""
+    n, o, d = model.n_r, model.n_o, direction(model, now.heading_rad)
+    force = force_to_goal(model, now, force)
+    speed = slide(model, now, force)[:, None]
+    x[1:, n : n + o] = now.x_0[n : n + o] + model.dt_s * np.cumsum(speed, axis=0) * d
+    x[1:, 2 * n + o :] = speed * d
+    u[:, n], u[:, n + 1] = force, model.thing.breakaway_n * (speed[:, 0] > 0.0)
+
+
+def measured_instance(
+    planner: ContactImplicitPlanner, instance: Instance, q: FloatArray, v: FloatArray
+) -> Instance:
+    """Return the instance from a measured state (n_q,), (n_v,).
+
+    What the program does not know (turning, drift) is left out.
+    """
+    model, system = planner.model, planner.model.system
+    q_u, v_u = q[: system.n_q_u], v[: system.n_v_u]
+    d = direction(model, instance.heading_rad)
+    w_dot = d * max(float(d @ model.thing.rates(q_u, v_u)), 0.0)
+    half_step, v_a = 0.5 * model.dt_s, v[system.n_v_u :]
+    q_a, w = q[system.n_q_u :] + half_step * v_a, model.thing.coordinates(q_u) + half_step * w_dot
+    x_0 = np.concatenate([q_a, w, v_a, w_dot])
+    return replace(instance, x_0=x_0, q_u=np.array(q_u), is_measured=True)
 
 
 def start_receding_horizon(

@@ -91,7 +91,7 @@ class ResidualChecker:
         lam = u[k, model.n_r]
         friction = u[k, model.n_r + 1] if model.has_friction else 0.0
         phi, rate, by_q, by_w, (aligned, face, p) = self._touch(instance, x[k])
-        phi_next, rate_next, *_ = self._touch(instance, x[k + 1])
+        phi_next, rate_next, _, _, (aligned_next, *_) = self._touch(instance, x[k + 1])
         d = direction(model, instance.heading_rad)
         a = pin.aba(self._pin, self._data, q, v, tau[k] + by_q * lam)
         force = by_w * lam - friction * d - model.thing.damping * w_dot
@@ -100,7 +100,7 @@ class ResidualChecker:
             q_next - q - dt * v_next, w_next - w - dt * w_dot_next,
         ])  # fmt: skip
         rebound = rate_next + model.settings.restitution * rate
-        products = [lam * rebound, *(lam * aligned)]
+        products = [lam * rebound, *(lam * aligned), *(lam * aligned_next)]
         below = [lam, phi_next, *(lam * face)]
         if k or not instance.is_measured:
             products.append(phi * lam)

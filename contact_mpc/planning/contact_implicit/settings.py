@@ -42,4 +42,15 @@ class ContactImplicitSettings(BaseModel):
     )
     tolerance: float = Field(default=1e-8, gt=0.0, le=1e-3, description="largest residual of an accepted plan")
     iterations: int = Field(default=150, ge=10, le=5000, description="most iterations per solve")
+    caution: float = Field(
+        default=0.15, ge=0.0, lt=1.0,
+        description="receding horizon: share of the displacement by which the first push aims short",
+    )
+    correct_from_m: float = Field(
+        default=0.01, gt=0.0, le=1.0, description="receding horizon: an object that stops this short is pushed again, m"
+    )
+    search_delay_s: float = Field(
+        default=0.4, ge=0.0, le=5.0,
+        description="receding horizon: the plan of another push begins so long after the state it was searched from",
+    )
     tool_link: str = Field(default="tool", description="link whose sphere is the head of the tool")

@@ -1,0 +1,87 @@
+"""What a slide tells: friction from how the object slows down, the effect of the hit from how far it gets.
+
+While the object slides, its travel s follows s_0 + v_0 t - a t^2 / 2 with a = F_s / m; a least-squares parabola through
+the measured s gives a, and where it will stop. A hit whose object travels D against D_p as planned, slowed by a against
+a_p, gave it sqrt(a D / (a_p D_p)) times the planned speed; the restitution of (10) that stands for all of this (lighter
+object, compliant contact, tracking error) is e with 1 + e = (1 + e_p) times that ratio.
+
+Wrong where friction changes along the way, and for an object that turns while it slides (friction at a distance from
+the centre then has a component across).
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+MOVING_M_S = 0.15
+LEAST_SAMPLES, SETTLED_SAMPLES, RESTING_SAMPLES = 4, 6, 2
+RANGE_OF_SLOWING = (0.3, 3.0)  # of the model's; a fit outside is none
+
+
+@dataclass
+class SlideObserver:
+    """Collects the travel of the object after a hit.
+
+    Attributes
+    ----------
+    slowing_m_s2 : float
+        Deceleration a_p = F_s / m of the model, until there is a fit.
+    """
+
+    slowing_m_s2: float
+    _samples: list[tuple[float, float]] = field(default_factory=list)
+
+    def add(self, t_s: float, travel: float) -> None:
+        """Take the travel, m, at t_s."""
+        self._samples.append((t_s, travel))
+
+    def fit(self) -> tuple[float, float, float] | None:
+        """Return travel, m, speed, m/s, and deceleration, m/s^2, at the last sample of the slide; None without a fit."""
+        moving = self._moving()
+        if len(moving) < LEAST_SAMPLES:
+            return None
+        t, s = np.array(moving).T
+        curve, slope, travel = np.polyfit(t - t[-1], s, 2)
+        low, high = (share * self.slowing_m_s2 for share in RANGE_OF_SLOWING)
+        return (float(travel), float(slope), float(-2.0 * curve)) if low <= -2.0 * curve <= high else None
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the object rests, or slid long enough for the fit to be trusted."""
+        moving = self._moving()
+        is_long = len(moving) >= SETTLED_SAMPLES and self.fit() is not None
+        return is_long or len(self._samples) - len(moving) >= RESTING_SAMPLES
+
+    @property
+    def slowing(self) -> float:
+        """Deceleration, m/s^2: that of the fit, or the model's."""
+        found = self.fit()
+        return self.slowing_m_s2 if found is None else found[2]
+
+    def effect_of_hit(self, travel: float, planned: float) -> float:
+        """Return the speed that a hit gave over the planned one, from both travels, m."""
+        return float(np.sqrt(self.slowing * travel / (self.slowing_m_s2 * planned)))
+
+    def stop(self) -> tuple[float, float] | None:
+        """Return when, s, and where, m of travel, the object stops; None before three samples."""
+        if len(self._samples) < 3:
+            return None
+        moving = self._moving()
+        resting = self._samples[len(moving) :]
+        if len(resting) >= RESTING_SAMPLES:
+            return resting[0][0], float(np.mean([s for _, s in resting[1:]]))
+        found = self.fit()
+        (t_0, s_0), (t_1, s_1) = self._samples[-2:]
+        travel, speed, slowing = (s_1, (s_1 - s_0) / (t_1 - t_0), self.slowing_m_s2) if found is None else found
+        speed = max(speed, 0.0)
+        last_s = moving[-1][0] if found is not None else t_1
+        return last_s + speed / slowing, travel + 0.5 * speed**2 / slowing
+
+    def _moving(self) -> list[tuple[float, float]]:
+        """Return the samples up to the first that has come no further."""
+        kept = self._samples[:1]
+        for before, now in zip(self._samples[:-1], self._samples[1:], strict=True):
+            if now[1] - before[1] < MOVING_M_S * (now[0] - before[0]):
+                break
+            kept.append(now)
+        return kept
