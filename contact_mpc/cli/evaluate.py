@@ -25,7 +25,7 @@ from contact_mpc.sim.evaluation import Case, EvaluationSpec, loose_tolerances, p
 from contact_mpc.sim.loop_config import load_loop_config
 from contact_mpc.sim.plant import ENGINES
 from contact_mpc.sim.summary import describe_outcomes, summarise
-from contact_mpc.sim.trials import Disturbance, trial_seeds
+from contact_mpc.sim.trials import disturbance_of, trial_seeds
 
 
 def evaluate(
@@ -74,7 +74,7 @@ def evaluate(
     loop = load_loop_config(parameters, plant, settings or (), controller)
     compile_first(plant)
     cases = make_cases(config, axis, plan)
-    spec = EvaluationSpec(cases, loop, Disturbance(), disturbance_scale, noise_scale)
+    spec = EvaluationSpec(cases, loop, disturbance_of(config), disturbance_scale, noise_scale)
     seeds = [trial_seed] if trial_seed is not None else trial_seeds(seed, trials, len(cases))
     extra: dict[str, Any] = {}
     if through_nodes:

@@ -1,13 +1,27 @@
 """Which controller follows the reference: all have the face of `Tracker`."""
 
-from contact_mpc.control.playback import Playback
+from collections.abc import Callable
+
+from contact_mpc.control.playback import Playback, Replanner
 from contact_mpc.control.tracker import Tracker
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.model.system import System
 
 Controller = Tracker | Playback
+ReplannerFactory = Callable[[str, float], Replanner]
 
 
-def build_tracker(system: System, config: TrackerConfig) -> Controller:
-    """Return the controller that `config.mode` names."""
-    return Playback(system, config) if config.mode == "playback" else Tracker(system, config)
+def build_tracker(system: System, config: TrackerConfig, make_replanner: ReplannerFactory) -> Controller:
+    """Return the controller that `config.mode` names.
+
+    Parameters
+    ----------
+    system, config
+        What moves, and the parameters.
+    make_replanner : callable
+        Builds what plans again, from the name of a task and the delay of plans, s; called in the mode that needs it.
+    """
+    if config.mode == "mpc":
+        return Tracker(system, config)
+    is_receding = config.mode == "receding_horizon"
+    return Playback(system, config, make_replanner(config.task, config.plan_delay_s) if is_receding else None)

@@ -82,8 +82,9 @@ class Playback:
         plan = self._cut(state.t_ns, t_s)
         status = OK if replacement is None else REPLANNED
         return TrackerOutput(
-            plan, status, 1e3 * (time.perf_counter() - started), object_error_deg=angle_deg, object_error_mm=distance_mm
-        )
+            plan, status, 1e3 * (time.perf_counter() - started), object_error_deg=angle_deg,
+            object_error_mm=distance_mm, replacement=replacement,
+        )  # fmt: skip
 
     def _splice(self, start_s: float, plan: Plan) -> None:
         """Follow a plan from start_s on, and what was followed before until then."""

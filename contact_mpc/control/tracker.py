@@ -53,6 +53,8 @@ class TrackerOutput:
         Largest change of a command in the last linearisation, rad.
     object_error_deg, object_error_mm : float
         Rotation and translation error of the objects to the reference at the stamp.
+    replacement : (float, Plan), optional
+        A plan that takes the reference's place, and from when on, s of the motion.
     """
 
     plan: CommandPlan
@@ -62,6 +64,7 @@ class TrackerOutput:
     residual: float = 0.0
     object_error_deg: float = float("nan")
     object_error_mm: float = float("nan")
+    replacement: tuple[float, Plan] | None = None
 
 
 class Tracker:

@@ -78,6 +78,9 @@ class TaskFile(_Frozen):
     )
     planner: dict[str, Any] = Field(default_factory=dict, description="parameters of the trajectory optimisation")
     reference: ReferenceConfig | None = Field(default=None, description="source of the plan; optimised where left out")
+    disturbance: dict[str, Any] = Field(
+        default_factory=dict, description="ranges that trials of the task draw from, where not the package's"
+    )
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,7 @@ class TaskConfig:
     displacement: float | None = None
     drop_distance_m: float = 0.05
     reference: ReferenceConfig | None = None
+    disturbance: dict[str, Any] = field(default_factory=dict)
 
     def about(self, axis: str) -> "TaskConfig":
         """Return the task with its rotation about another axis of the world, of `AXES_W`; "" is the task's own.
@@ -180,7 +184,7 @@ def load_task(name: str | Path) -> TaskConfig:
     return TaskConfig(
         file.name, path, file.description, system, q, start_u, goal, file.duration_s, file.hold_s,
         file.tolerance_deg, file.tolerance_mm, file.planner, file.goal.rotation_axes,
-        drop_distance_m=file.drop_distance_m, reference=file.reference,
+        drop_distance_m=file.drop_distance_m, reference=file.reference, disturbance=file.disturbance,
     )
 
 

@@ -28,6 +28,11 @@ class PerturbationConfig(BaseModel):
         description="offset of the objects at the start, world frame",
         json_schema_extra={"unit": "m"},
     )
+    object_yaw_rad: Finite = Field(
+        default=0.0,
+        description="turn of the objects about the vertical at the start",
+        json_schema_extra={"unit": "rad"},
+    )
     torque_ripple_fraction: Finite = Field(default=0.0, ge=0.0, le=1.0, description="torque ripple over effort limit")
     torque_ripple_periods_per_turn: int = Field(
         default=24, ge=1, description="periods of the ripple in a turn of the joint"

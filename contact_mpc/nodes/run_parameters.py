@@ -83,6 +83,7 @@ def build_parameters(task: TaskConfig, options: RunOptions, folder: Path, plan_f
     if options.interface is not None:
         _choose_interface(parameters, options.interface)
     parameters["plant"].update(task=str(task.path), engine=options.plant, seed=options.seed)
+    parameters["mpc_tracker"]["task"] = str(task.path)
     parameters["trajectory_server"].update(plan_file=str(plan_file), autostart=True)
     parameters["plant"]["run_for_s"] = run_duration_s(task, parameters)
     _check_agreement(parameters, options.parameter_file)

@@ -1,9 +1,13 @@
 """The plan of a task by whatever method its file names."""
 
-from contact_mpc.errors import PlanError
+from typing import TYPE_CHECKING
+
+from contact_mpc.errors import ConfigError, PlanError
 from contact_mpc.model.plan import Plan
-from contact_mpc.model.task import TaskConfig
-from contact_mpc.planning.trajectory_optimisation import plan_task
+from contact_mpc.model.task import TaskConfig, load_task
+
+if TYPE_CHECKING:
+    from contact_mpc.planning.contact_implicit.replanner import PushReplanner
 
 CONTACT_IMPLICIT = "contact_implicit"
 
@@ -23,6 +27,8 @@ def make_plan(task: TaskConfig) -> Plan:
 
         return make_reference(task)
     if task.planner.get("method") != CONTACT_IMPLICIT:
+        from contact_mpc.planning.trajectory_optimisation import plan_task
+
         return plan_task(task).plan
     from contact_mpc.planning.contact_implicit.task import plan_push
 
@@ -30,3 +36,31 @@ def make_plan(task: TaskConfig) -> Plan:
     if plan is None:
         raise PlanError(f"{task.path}: no plan: {result.status}: {result.message}; change start or goal")
     return plan
+
+
+def make_replanner(name: str, delay_s: float) -> "PushReplanner":
+    """Return what plans a task's push again while it runs.
+
+    Parameters
+    ----------
+    name : str
+        Name of the task, or the path of its file.
+    delay_s : float
+        A new plan takes effect at least so long after the state that it was solved from.
+
+    Raises
+    ------
+    ConfigError
+        The task is no push, or casadi is missing.
+    """
+    task = load_task(name)
+    if task.planner.get("method") != CONTACT_IMPLICIT:
+        raise ConfigError(f"{task.path}: no push; mode receding_horizon needs planner.method: {CONTACT_IMPLICIT}")
+    try:
+        from contact_mpc.planning.contact_implicit.replanner import PushReplanner
+        from contact_mpc.planning.contact_implicit.task import read_settings
+    except ImportError as error:
+        if error.name != "casadi":
+            raise
+        raise ConfigError("receding_horizon needs casadi: pip install 'contact_mpc[contact-implicit]'") from error
+    return PushReplanner(task.system, read_settings(task), delay_s)

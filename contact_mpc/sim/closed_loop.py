@@ -49,6 +49,11 @@ class ClosedLoop:
         What differs between the plant and the model; nothing by default.
     seed : int
         Seed of the sensor noise.
+
+    Attributes
+    ----------
+    replacements : list of (float, Plan)
+        What took the place of the plan, and from when on, s of the motion.
     """
 
     def __init__(
@@ -67,7 +72,8 @@ class ClosedLoop:
         self._plant.reset(task.start_q)
         self._sensors = SensorModel(system, config.sensors, seed)
         self._estimator = StateEstimator(system, config.estimator)
-        self._tracker = make_controller(config.controller, system, config.tracker, config.comparison, seed)
+        tracker = config.tracker.model_copy(update={"task": str(task.path)})
+        self._tracker = make_controller(config.controller, system, tracker, config.comparison, seed)
         self._tracker.warm_up()
         self._tracker.set_reference(Reference(start_ns, reference_over_wire(system, plan)))
         self._bridge = BridgeCore(system, config.bridge, lockstep=True)
@@ -75,6 +81,12 @@ class ClosedLoop:
         self._tau_before = holding_effort(system, task, config.bridge.gravity_compensation)
         self._estimate_period_ns = 1_000_000_000 // config.estimate_rate_hz
         self._q_guess = system.q_default
+        self.replacements: list[tuple[float, Plan]] = []
+
+    @property
+    def plant(self) -> Plant:
+        """The plant, to look at."""
+        return self._plant
 
     def run(
         self, progress: Callable[[float], None] | None = None, stop_when_dropped: bool = False
@@ -144,6 +156,8 @@ class ClosedLoop:
             self.log.add_plan(plan, state.status)
             return plan
         output = self._tracker.step(state)
+        if output.replacement is not None:
+            self.replacements.append(output.replacement)
         plan = plan_over_wire(output.plan)
         self.log.add_plan(plan, output.status, output.solve_ms, output.iterations)
         return plan

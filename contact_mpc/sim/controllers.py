@@ -9,9 +9,11 @@ from pydantic import BaseModel, ConfigDict
 from contact_mpc.control.comparison.admm import AdmmConfig, AdmmMpc
 from contact_mpc.control.comparison.sampling import SamplingConfig, SamplingMpc
 from contact_mpc.control.controllers import Controller, build_tracker
+from contact_mpc.control.playback import Playback
 from contact_mpc.control.tracker import Tracker
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.model.system import System
+from contact_mpc.planning.task_plan import make_replanner
 
 CONTROLLERS = {
     "tracker": "MPC on the smoothed linearisation, or what mpc_tracker.mode says",
@@ -42,7 +44,7 @@ def make_controller(
         Of a controller that draws at random.
     """
     if name == "open_loop":
-        return build_tracker(system, config.model_copy(update={"mode": "playback"}))
+        return Playback(system, config)
     if name == "one_step":
         return Tracker(system, one_step_config(config))
     if name == "admm_lcs":
@@ -54,7 +56,7 @@ def make_controller(
         config = config.model_copy(update={"horizon_steps": comparison.sampling.horizon_steps})
         rollouts = MujocoRollouts(system, config.friction, config.h_s, comparison.sampling)
         return Tracker(system, config, SamplingMpc(system, config, comparison.sampling, rollouts, seed))
-    return build_tracker(system, config)
+    return build_tracker(system, config, make_replanner)
 
 
 def one_step_config(config: TrackerConfig) -> TrackerConfig:

@@ -81,7 +81,7 @@ class TrialOutcome:
     reasons : tuple of str
         Why the goal was not met.
     drawn : dict
-        friction, mass_scale, size_scale, object_offset_mm.
+        friction (or None), friction_scale, mass_scale, size_scale, object_offset_mm, object_yaw_deg.
     """
 
     seed: int
@@ -144,7 +144,9 @@ def describe(trial: Trial) -> dict[str, Any]:
     perturbation = trial.perturbation
     return {
         "friction": perturbation.friction,
+        "friction_scale": perturbation.friction_scale,
         "mass_scale": perturbation.mass_scale,
         "size_scale": perturbation.size_scale,
         "object_offset_mm": [1e3 * value for value in perturbation.object_offset_m],
+        "object_yaw_deg": float(np.rad2deg(perturbation.object_yaw_rad)),
     }

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.errors import InputError
+from contact_mpc.model.rotations import rotation_exp
 from contact_mpc.model.system import System
 
 FloatArray = NDArray[np.float64]
@@ -28,6 +29,8 @@ class PlantPerturbation:
         follow.
     object_offset_m : (3,) tuple
         Added to the position of every object at reset, in W, m.
+    object_yaw_rad : float
+        Turn of every object about the vertical through its origin at reset, rad.
     torque_ripple_fraction : float
         Amplitude of the ripple, as a fraction of the effort limit.
     torque_ripple_periods_per_turn : int
@@ -45,6 +48,7 @@ class PlantPerturbation:
     mass_scale: float = 1.0
     size_scale: float = 1.0
     object_offset_m: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    object_yaw_rad: float = 0.0
     torque_ripple_fraction: float = 0.0
     torque_ripple_periods_per_turn: int = 24
     hysteresis_fraction: float = 0.0
@@ -70,13 +74,14 @@ class PlantPerturbation:
         return nominal * self.friction_scale if self.friction is None else np.full_like(nominal, self.friction)
 
     def displace_objects(self, system: System, q: FloatArray) -> FloatArray:
-        """Return q (n_q,) with every object moved by object_offset_m, as far as its joints allow."""
+        """Return q (n_q,) with every object moved by object_offset_m and turned, as far as its joints allow."""
         q = np.array(q, dtype=np.float64)
-        if not any(self.object_offset_m):
+        if not any(self.object_offset_m) and not self.object_yaw_rad:
             return q
+        turn = rotation_exp(np.array([0.0, 0.0, self.object_yaw_rad]))
         for index in range(len(system.object_names)):
             R_WB, p_WB = system.object_pose(q, index)
-            q[: system.n_q_u] = system.q_from_object_pose(R_WB, p_WB + np.array(self.object_offset_m), q, index)
+            q[: system.n_q_u] = system.q_from_object_pose(turn @ R_WB, p_WB + np.array(self.object_offset_m), q, index)
         return q
 
 

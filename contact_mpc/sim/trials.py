@@ -1,7 +1,7 @@
 """Trials: what each run of an evaluation draws at random, from one integer that replays it.
 
-A trial draws a start offset of the object in a random direction, friction, size and mass of the object, the phases of
-the torque ripple, and the noise of the camera. `Disturbance` holds the ranges; scale 0 is the nominal plant.
+A trial draws start offset and turn of the object in a random direction, friction, size and mass of the object, the
+phases of the torque ripple, and the noise of the camera. `Disturbance` holds the ranges; scale 0 is the nominal plant.
 """
 
 from dataclasses import dataclass
@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from contact_mpc.model.system_config import validate
+from contact_mpc.model.task import TaskConfig
 from contact_mpc.sim.perturbation import PlantPerturbation
 from contact_mpc.sim.sensors import SensorConfig
 
@@ -19,6 +21,11 @@ class Disturbance(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     object_offset_mm: float = Field(default=3.0, ge=0, description="start offset in a uniformly random direction")
+    offset_upwards: bool = Field(default=True, description="whether that has a vertical part; not for what stands")
+    object_yaw_deg: float = Field(default=0.0, ge=0, le=45, description="start turn about the vertical, plus and minus")
+    friction_fraction: float | None = Field(
+        default=None, ge=0, lt=1, description="friction as a factor on the system's, plus and minus; None: its range is"
+    )
     friction_min: float = Field(default=0.5, gt=0, description="least friction coefficient of the plant")
     friction_max: float = Field(default=1.0, gt=0, description="greatest friction coefficient of the plant")
     size_fraction: float = Field(default=0.03, ge=0, lt=1, description="size of the object, plus and minus")
@@ -27,6 +34,17 @@ class Disturbance(BaseModel):
     hysteresis_fraction: float = Field(default=0.01, ge=0, description="friction of the drives, of the effort limit")
     pose_noise_mm: float = Field(default=1.0, ge=0, description="pose noise, per axis")
     pose_noise_deg: float = Field(default=1.0, ge=0, description="pose noise, per axis")
+
+
+def disturbance_of(task: TaskConfig) -> Disturbance:
+    """Return the ranges that trials of a task draw from.
+
+    Raises
+    ------
+    ConfigError
+        The task file's section `disturbance` has an unknown key or a value out of range.
+    """
+    return validate(Disturbance, task.disturbance, f"{task.path}: disturbance")
 
 
 @dataclass(frozen=True)
@@ -68,15 +86,18 @@ def draw_trial(
         Factor on the pose noise.
     """
     rng = np.random.default_rng(seed)
-    direction, draws = rng.standard_normal(3), rng.uniform(size=3)
+    direction, draws, turn = rng.standard_normal(3), rng.uniform(size=3), rng.uniform(-1.0, 1.0)
+    direction[2] *= disturbance.offset_upwards
     offset = scale * 1e-3 * disturbance.object_offset_mm * direction / np.linalg.norm(direction)
     friction = disturbance.friction_min + draws[0] * (disturbance.friction_max - disturbance.friction_min)
     size, mass = scale * (2.0 * draws[1:] - 1.0) * (disturbance.size_fraction, disturbance.mass_fraction)
     perturbation = PlantPerturbation(
-        friction=float(friction) if scale > 0.0 else None,
+        friction=float(friction) if scale > 0.0 and disturbance.friction_fraction is None else None,
+        friction_scale=float(1.0 + scale * (disturbance.friction_fraction or 0.0) * (2.0 * draws[0] - 1.0)),
         mass_scale=float(1.0 + mass),
         size_scale=float(1.0 + size),
         object_offset_m=(float(offset[0]), float(offset[1]), float(offset[2])),
+        object_yaw_rad=float(scale * np.deg2rad(disturbance.object_yaw_deg) * turn),
         torque_ripple_fraction=scale * disturbance.torque_ripple_fraction,
         hysteresis_fraction=scale * disturbance.hysteresis_fraction,
         seed=seed,

@@ -7,7 +7,7 @@ import pytest
 
 from contact_mpc.control.controllers import build_tracker
 from contact_mpc.control.plan_interpolation import interpolate_plan
-from contact_mpc.control.playback import Playback
+from contact_mpc.control.playback import REPLANNED, Playback, Replanner
 from contact_mpc.control.tracker import NO_REFERENCE, OK, Reference
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.model.plan import EDGE_S, Plan
@@ -36,6 +36,26 @@ def plan(system: System) -> Plan:
     return Plan(DT_S * np.arange(n), q, u, tau, np.zeros((n, 0, 3)), {}, du, tau_ff_held=True)
 
 
+def no_replanner(task: str, delay_s: float) -> Replanner:
+    raise AssertionError(f"playback alone plans nothing again: {task}, {delay_s}")
+
+
+class Once:
+    """Replaces the plan at the first tick from `from_s` on."""
+
+    def __init__(self, from_s: float, start_s: float, plan: Plan) -> None:
+        self._from_s, self._replacement, self.began_with = from_s, (start_s, plan), None
+
+    def begin(self, plan: Plan) -> None:
+        self.began_with = plan
+
+    def replan(self, t_s: float, state: EstimatedState) -> tuple[float, Plan] | None:
+        if t_s < self._from_s or self._replacement is None:
+            return None
+        found, self._replacement = self._replacement, None
+        return found
+
+
 def state_at(system: System, t_s: float) -> EstimatedState:
     t_ns = START_NS + round(t_s * 1e9)
     return EstimatedState(t_ns, system.q_default, np.zeros(system.n_v), np.zeros(system.n_a), np.zeros((4, 4)))
@@ -43,7 +63,7 @@ def state_at(system: System, t_s: float) -> EstimatedState:
 
 def played(system: System, plan: Plan, t_s: float) -> CommandPlan:
     """What the bridge receives at t_s: the plan went over the wire twice."""
-    player = build_tracker(system, CONFIG)
+    player = build_tracker(system, CONFIG, no_replanner)
     assert isinstance(player, Playback)
     player.set_reference(Reference(START_NS, reference_over_wire(system, plan)))
     output = player.step(state_at(system, t_s))
@@ -111,3 +131,21 @@ def test_linear_plan_has_the_torque_before_and_after_each_edge(plan: Plan) -> No
         np.testing.assert_allclose(made.times_s[[2 * k - 1, 2 * k]], plan.times_s[k] - np.array([EDGE_S, 0.0]))
         np.testing.assert_array_equal(made.tau_ff[[2 * k - 1, 2 * k]], plan.tau_ff[[k - 1, k]])
     assert made.linear() is made
+
+
+def test_a_plan_that_takes_over_is_followed_from_its_instant_on_and_the_old_one_until_then(
+    system: System, plan: Plan
+) -> None:
+    later = replace(plan, u=plan.u + 5.0, tau_ff=plan.tau_ff - 3.0)
+    once = Once(0.1, 0.2, later)
+    player = Playback(system, CONFIG, once)
+    player.set_reference(Reference(START_NS, plan))
+    assert once.began_with is plan
+    assert player.step(state_at(system, 0.05)).status == OK
+    output = player.step(state_at(system, 0.1))
+    assert output.status == REPLANNED and output.replacement == (0.2, later)
+    before, after = value(output.plan, 0.09), value(output.plan, 0.15)  # 0.19 s and 0.25 s of the motion
+    np.testing.assert_allclose(before[0], linear(plan, plan.u, 0.19), atol=ROUNDING)
+    np.testing.assert_allclose(after[0], linear(plan, later.u, 0.05), atol=ROUNDING)
+    np.testing.assert_array_equal(after[2], later.tau_ff[1])
+    assert player.step(state_at(system, 0.15)).status == OK

@@ -6,6 +6,9 @@ from contact_mpc.cli.lazy import Command, build_group, first_word
 
 STUDIES: dict[str, Command] = {
     "metric": Command("contact_mpc.cli.study.metric", "Coverage of trees: local metric, global metric, no grasps."),
+    "push": Command(
+        "contact_mpc.cli.study.push", "Perturbed pushes without and with planning again: errors, hits, figures."
+    ),
     "smoothing": Command("contact_mpc.cli.study.smoothing", "Smoothed, exact and randomized gradients: time and cost."),
     "tracking": Command(
         "contact_mpc.cli.study.tracking", "Ablation and sensitivity of the tracking loop; comparison of controllers."

@@ -28,7 +28,7 @@ from contact_mpc.sim.outcome_store import OutcomeStore, make_key
 from contact_mpc.sim.plant import ENGINES
 from contact_mpc.sim.statistics import paired_p_value, statistics_of
 from contact_mpc.sim.summary import rates
-from contact_mpc.sim.trials import Disturbance, trial_seeds
+from contact_mpc.sim.trials import disturbance_of, trial_seeds
 from contact_mpc.sim.variants import STUDIES, Variant, build_variants
 
 
@@ -68,7 +68,7 @@ def tracking(
     cases = make_cases(config, axis)
     specs = [
         EvaluationSpec(
-            cases, load_loop_config(parameters, plant, item.settings, item.controller), Disturbance(),
+            cases, load_loop_config(parameters, plant, item.settings, item.controller), disturbance_of(config),
             noise_scale=item.noise_scale,
         )
         for item in variants

@@ -2,8 +2,8 @@
 
 The search (Scholtes) bounds the products of (8), (10), (12), (14) by sigma. The polish bounds their factors:
 
-    contact (c_k)       phi_k = 0, rebound = 0, aligned = 0, face >= 0, lam >= 0    else    lam_k = 0, phi_k >= 0
-    sliding (m_k)       F_f = F_s, speed_{k+1} >= 0                                 else    speed_{k+1} = 0, F_f <= F_s
+    contact (c_k)    phi_k = rebound = aligned = steady = 0, face >= 0, lam >= 0    else    lam_k = 0, phi_k >= 0
+    sliding (m_k)    F_f = F_s, speed_{k+1} >= 0                                    else    speed_{k+1} = 0, F_f <= F_s
 
 With the friction of (12) as printed a stage that does not slide has F_f = lam instead, and the last one that slides
 ends at rest. A row without bounds is left out by the solver. One whose mode may change between solves keeps bounds
@@ -84,6 +84,7 @@ class BoundsBuilder:
             "gap": (np.where(c, 0.0, MARGIN), np.where(c, 0.0, LOOSE)),
             "rebound": pinned,
             "aligned": pinned,
+            "steady": pinned,
             "face": (np.where(c, MARGIN, -LOOSE), INF),
         }
         fs = self._model.thing.breakaway_n

@@ -14,6 +14,7 @@ block tips, a ball slides (after a hit through its centre it ends with the veloc
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import casadi as ca
 import numpy as np
@@ -24,6 +25,7 @@ from contact_mpc.model.system import System
 from contact_mpc.model.urdf import Shape
 
 FloatArray = NDArray[np.float64]
+EDGE_M = 0.03  # the tool stays so far below a block's upper edge, where its round head would slip over
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class PushedObject(ABC):
     inertia: FloatArray
     damping: FloatArray
     breakaway_n: float
+    is_hit: ClassVar[bool] = False  # whether a contact is a hit, through which the tool keeps its speed
 
     @property
     def n_o(self) -> int:
@@ -59,6 +62,10 @@ class PushedObject(ABC):
     @abstractmethod
     def aligned(self, w: ca.SX, p_e: ca.SX, heading: ca.SX) -> list[ca.SX]:
         """What must vanish in contact, m."""
+
+    def slip(self, p_e: ca.SX, p_next: ca.SX) -> list[ca.SX]:
+        """What must vanish over a step of contact besides `aligned` at both of its ends, m: the tool's rise."""
+        return [p_next[2] - p_e[2]]
 
     @abstractmethod
     def face(self, w: ca.SX, p_e: ca.SX, heading: ca.SX) -> list[ca.SX]:
@@ -92,6 +99,7 @@ class Block(PushedObject):
     half_depth_m: float
     half_width_m: float
     height_m: float
+    is_hit: ClassVar[bool] = True
 
     def gap(self, w: ca.SX, p_e: ca.SX, heading: ca.SX) -> ca.SX:  # noqa: ARG002, D102
         n = ca.vertcat(ca.cos(w[2]), ca.sin(w[2]))
@@ -101,7 +109,8 @@ class Block(PushedObject):
         return [self._sideways(w, p_e)]
 
     def face(self, w: ca.SX, p_e: ca.SX, heading: ca.SX) -> list[ca.SX]:  # noqa: ARG002, D102
-        return [self.height_m - p_e[2], self.half_width_m**2 - self._sideways(w, p_e) ** 2]
+        top = self.height_m - EDGE_M
+        return [top - p_e[2], self.half_width_m**2 - self._sideways(w, p_e) ** 2]
 
     def _sideways(self, w: ca.SX, p_e: ca.SX) -> ca.SX:
         return ca.dot(ca.vertcat(-ca.sin(w[2]), ca.cos(w[2])), p_e[:2] - w[:2])
@@ -183,6 +192,10 @@ class Ball(PushedObject):
     def aligned(self, w: ca.SX, p_e: ca.SX, heading: ca.SX) -> list[ca.SX]:  # noqa: D102
         sideways = ca.vertcat(-ca.sin(heading), ca.cos(heading))
         return [ca.dot(sideways, p_e[:2] - w), p_e[2] - self.radius_m]
+
+    def slip(self, p_e: ca.SX, p_next: ca.SX) -> list[ca.SX]:  # noqa: ARG002
+        """Nothing: it is aligned in height."""
+        return []
 
     def face(self, w: ca.SX, p_e: ca.SX, heading: ca.SX) -> list[ca.SX]:  # noqa: ARG002, D102
         return []

@@ -24,7 +24,7 @@ from contact_mpc.planning.contact_implicit.geometry import ToolGeometry
 from contact_mpc.planning.contact_implicit.guess import guess
 from contact_mpc.planning.contact_implicit.instance import Instance
 from contact_mpc.planning.contact_implicit.model import Model, build_model
-from contact_mpc.planning.contact_implicit.modes import read_modes
+from contact_mpc.planning.contact_implicit.modes import read_modes, sliding_steps
 from contact_mpc.planning.contact_implicit.program import Program
 from contact_mpc.planning.contact_implicit.residuals import ResidualChecker, Residuals
 from contact_mpc.planning.contact_implicit.result import NOT_CONVERGED, SOLVED, ContactImplicitResult, Solution
@@ -36,6 +36,8 @@ Options = Mapping[str, float]
 SEARCH = {"tolerance": 1e-3, "mu_init": 1e-2}  # finds modes, not a solution
 POLISH = {"tolerance": 1e-4, "constr_viol_tol": 1e-10, "mu_init": 1e-4}
 REFINE = {**POLISH, "mu_init": 1e-5, "max_iter": 60}  # from a solution of nearly the same instance
+ONE_HIT = {**POLISH, "max_iter": 60}  # from a guess with its one contact: where it converges, about 30 iterations
+HIT_SPACING, MOST_HITS = 4, 3
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,22 @@ class ContactImplicitPlanner:
         started = time.process_time()
         attempt = self._solve_modes(REFINE, instance, z, modes)
         return self._rank([attempt], time.process_time() - started)
+
+    def plan_hit(self, instance: Instance) -> ContactImplicitResult:
+        """Return the first solution with one hit, tried at instants near those of the starts: no search for modes.
+
+        Faster than `plan`, by what it leaves out: other contact sequences, and the choice by cost.
+        """
+        started, attempts = time.process_time(), []
+        first = min(self.contact_steps())
+        for contact_step in range(first + HIT_SPACING, self.program.steps - HIT_SPACING, HIT_SPACING):
+            contact = np.arange(self.program.steps) == contact_step
+            z = guess(self.model, self.program, self.geometry, instance, contact_step)
+            modes = Modes(contact, sliding_steps(self.model, instance, contact.astype(np.float64)))
+            attempts.append(self._solve_modes(ONE_HIT, instance, z, modes))
+            if attempts[-1].residuals.largest <= self.model.settings.tolerance or len(attempts) == MOST_HITS:
+                break
+        return self._rank(attempts, time.process_time() - started)
 
     def adapted(self, breakaway_n: float, restitution: float) -> "ContactImplicitPlanner":
         """Return this planner for an object with other friction with the ground, N, and restitution; nothing compiles.

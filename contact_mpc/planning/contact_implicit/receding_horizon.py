@@ -6,7 +6,7 @@ solution, moved on in time, names the modes and is the first guess, so that one 
     a hit to come       solve with its mode: approach and force change so that the object stops at the goal
     a hit due           keep the plan: within a step of the impact the arm cannot change the impulse any more
     none to come        the object coasts: nothing can be done where it will stop at the goal or beyond it
-    it will stop short  `push_again` searches for another push from where the object will rest
+    it will stop short  `push_again` solves for another push from where the object will rest
 
 Neither changes anything: an outcome carries the horizon to continue from. `replanner` calls them in a loop.
 """
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from contact_mpc.errors import InputError
 from contact_mpc.model.plan import Plan
 from contact_mpc.planning.contact_implicit.bounds import Modes
+from contact_mpc.planning.contact_implicit.checks import check_instance
 from contact_mpc.planning.contact_implicit.instance import Instance, direction
 from contact_mpc.planning.contact_implicit.model import Model
 from contact_mpc.planning.contact_implicit.modes import force_to_goal, slide, sliding_steps
@@ -100,7 +101,7 @@ class RecedingHorizon:
         return self._outcome(t_s, now, result, started, error)
 
     def push_again(self, t_s: float, q: FloatArray, v: FloatArray, goal: float, heading_rad: float) -> ReplanOutcome:
-        """Search for another push of an object that rests, from a state at t_s.
+        """Solve for another push of an object that rests, from a state at t_s.
 
         Parameters
         ----------
@@ -116,11 +117,11 @@ class RecedingHorizon:
         now = measured_instance(self.planner, aim, q, v)
         error = now.start(self.planner.model) - goal
         try:
-            result = self.planner.plan(now)
+            check_instance(self.planner.model, self.planner.geometry, now)
         except InputError:
             cpu_s = time.process_time() - started
             return ReplanOutcome(ReplanStatus.INVALID_STATE, None, self, None, cpu_s, error)
-        return self._outcome(t_s, now, result, started, error)
+        return self._outcome(t_s, now, self.planner.plan_hit(now), started, error)
 
     def _coasting(self, error: float) -> ReplanStatus:
         if not self.planner.model.has_friction or abs(error) <= STOPS_SHORT_M:

@@ -1,9 +1,10 @@
 """The receding horizon in the loop: at each tick, whether the plan that runs is replaced, by what, and from when on.
 
-    at the start     a first push of a block aims short by `caution`, the share by which friction and hit may be off
-                     before anything was observed: what stops short can be pushed again, what went too far cannot
-    before a hit     solve warm from the state at the next instant of the plan's grid that is at least `delay_s` ahead, so
-                     that the hit keeps its instant; again and again until the hit is due
+    at the start     a first push of a block aims short by `caution`, for friction and hit may be off before anything
+                     was observed: what stops short can be pushed again, what went too far cannot; later pushes aim
+                     short by a share of what is missing
+    before a hit     solve warm from the state at the next instant of the plan's grid that is at least `delay_s` ahead,
+                     so that the hit keeps its instant; again and again until the hit is due
     after it         watch the object slide: friction and the effect of the hit (`slide_observer`)
     it stops short   once the hit of another push would find it at rest: search for one (cold, so its plan begins
                      `search_delay_s` later) with what the slide has told; on the way to that hit solve warm again
@@ -34,8 +35,7 @@ from contact_mpc.planning.contact_implicit.slide_observer import SlideObserver
 
 FloatArray = NDArray[np.float64]
 WATCH_AFTER_STEPS = 2  # after the instant of a hit: contact lasts about one step
-LARGEST_RESTITUTION = 0.9
-LEAST_TRAVEL_M = 1e-3
+LEAST_TRAVEL_M, LARGEST_RESTITUTION = 1e-3, 0.9
 MOST_SEARCHES = 4
 
 
@@ -65,6 +65,9 @@ class PushReplanner:
         self._system, self._settings, self._delay_s = system, settings, delay_s
         self._planner = ContactImplicitPlanner(system, settings)
         self._horizon: RecedingHorizon | None = None
+        self._slide: Slide | None = None
+        self._resting: list[FloatArray] = []
+        self._searches, self._is_pending = 0, False
 
     def begin(self, plan: Plan) -> None:
         """Take the plan that is about to run, and solve for the first push instead.
@@ -74,7 +77,7 @@ class PushReplanner:
         InputError
             It is no push, or its start or goal cannot be.
         """
-        self._horizon, self._slide, self._searches = None, None, 0
+        self._horizon, self._slide, self._resting, self._searches = None, None, [], 0
         instance = self._read_instance(plan)
         result = self._planner.plan(instance)
         if result.solution is None:
@@ -88,10 +91,13 @@ class PushReplanner:
         if self._horizon is None:
             return None
         if self._is_pending:
+            self._wait(t_s, state)
             return self._start(t_s)
+        hit_s = float(self._horizon.hits_s.min())
+        if t_s < hit_s:
+            self._wait(t_s, state)
         if t_s < self._start_s:
             return None
-        hit_s = float(self._horizon.hits_s.min())
         handover_s = self._next_instant(t_s + self._delay_s)
         if handover_s < hit_s:
             return self._approach(t_s, handover_s, state)
@@ -106,11 +112,20 @@ class PushReplanner:
             raise InputError("reference: the object does not move in it; receding horizon needs a push")
         heading = float(np.arctan2(moved[1], moved[0])) if model.n_o > 1 else 0.0
         self._final_w, d = w[1], direction(model, heading)
-        caution = self._settings.caution if isinstance(model.thing, Block) else 0.0
+        distance, settings = float(d @ moved), self._settings
+        short = min(settings.caution * distance + settings.caution_m, 0.5 * distance)
+        goal = float(d @ w[1]) - (short if isinstance(model.thing, Block) else 0.0)
         x_0 = np.concatenate([plan.u[0], w[0], np.zeros(model.n_r + model.n_o)])
-        return Instance(x_0, plan.q[0, : self._system.n_q_u], heading, float(d @ (w[1] - caution * moved)))
+        return Instance(x_0, plan.q[0, : self._system.n_q_u], heading, goal)
 
     # Before a hit.
+
+    def _wait(self, t_s: float, state: EstimatedState) -> None:
+        """See whether the object rests, and where."""
+        if self._slide is not None:
+            self._observe(t_s, state)
+        if self._slide is None or self._slide.observer.is_resting:
+            self._resting.append(self._planner.model.thing.coordinates(state.q[: self._system.n_q_u]))
 
     def _start(self, t_s: float) -> tuple[float, Plan] | None:
         """Hand the first push out; too late for its start, the reference is played as it is."""
@@ -124,9 +139,8 @@ class PushReplanner:
         assert self._horizon is not None
         q, v = self._predict(t_s, handover_s, state)
         if self._slide is not None:
-            self._observe(t_s, state)
             self._horizon = replace(self._horizon, planner=self._learn(self._slide, state))
-            q[: self._system.n_q_u] = self._resting_q_u(self._rest(self._slide, state), state)
+        q[: self._system.n_q_u] = self._resting_q_u(self._rest(state), state)
         return self._take(self._horizon.replan(handover_s, q, v), handover_s)
 
     def _next_instant(self, t_s: float) -> float:
@@ -161,8 +175,8 @@ class PushReplanner:
             return None
         if self._slide is None or self._slide.instance is not self._horizon.instance:
             observer = SlideObserver(model.thing.breakaway_n / float(model.thing.inertia[0]))
-            self._slide = Slide(planner, self._horizon.instance, observer)
-        self._observe(t_s, state)
+            self._slide, self._resting = Slide(planner, self._horizon.instance, observer), []
+        self._wait(t_s, state)
         start_s = self._next_instant(t_s + self._settings.search_delay_s)
         stop = self._slide.observer.stop()
         hit_s = start_s + min(self._settings.contact_times_s)
@@ -180,7 +194,7 @@ class PushReplanner:
     def _push_again(self, t_s: float, start_s: float, state: EstimatedState) -> tuple[float, Plan] | None:
         assert self._horizon is not None and self._slide is not None
         model = self._planner.model
-        rest = self._rest(self._slide, state)
+        rest = self._rest(state)
         d = direction(model, float(rest[2]))
         missing = float(d @ (self._final_w - rest))
         if missing < self._settings.correct_from_m:
@@ -189,10 +203,14 @@ class PushReplanner:
         q[: self._system.n_q_u] = self._resting_q_u(rest, state)
         horizon = replace(self._horizon, planner=self._learn(self._slide, state))
         self._searches += 1
-        return self._take(horizon.push_again(start_s, q, v, float(d @ self._final_w), float(rest[2])), start_s)
+        goal = float(d @ self._final_w) - self._settings.caution * missing
+        return self._take(horizon.push_again(start_s, q, v, goal, float(rest[2])), start_s)
 
-    def _rest(self, slide: Slide, state: EstimatedState) -> FloatArray:
-        """Return w (n_o,) of the object where it will rest, turned as it is now."""
+    def _rest(self, state: EstimatedState) -> FloatArray:
+        """Return w (n_o,) of the object where it rests, or where it will, turned as it is now."""
+        slide = self._slide
+        if self._resting or slide is None:
+            return np.asarray(np.mean(self._resting, axis=0))
         model, stop = slide.planner.model, slide.observer.stop()
         assert stop is not None
         d, w = direction(model, slide.instance.heading_rad), model.thing.coordinates(state.q[: self._system.n_q_u])
@@ -206,7 +224,7 @@ class PushReplanner:
         """Return the planner with friction and restitution as the slide shows them."""
         model, instance, observer = slide.planner.model, slide.instance, slide.observer
         start = instance.start(model)
-        travel = float(direction(model, instance.heading_rad) @ self._rest(slide, state)) - start
+        travel = float(direction(model, instance.heading_rad) @ self._rest(state)) - start
         ratio = observer.effect_of_hit(max(travel, LEAST_TRAVEL_M), instance.goal - start)
         restitution = float(np.clip((1.0 + model.settings.restitution) * ratio - 1.0, 0.0, LARGEST_RESTITUTION))
         return slide.planner.adapted(observer.slowing * float(model.thing.inertia[0]), restitution)

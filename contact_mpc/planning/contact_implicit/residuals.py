@@ -91,7 +91,7 @@ class ResidualChecker:
         lam = u[k, model.n_r]
         friction = u[k, model.n_r + 1] if model.has_friction else 0.0
         phi, rate, by_q, by_w, (aligned, face, p) = self._touch(instance, x[k])
-        phi_next, rate_next, _, _, (aligned_next, *_) = self._touch(instance, x[k + 1])
+        phi_next, rate_next, by_q_next, _, (aligned_next, _, p_next) = self._touch(instance, x[k + 1])
         d = direction(model, instance.heading_rad)
         a = pin.aba(self._pin, self._data, q, v, tau[k] + by_q * lam)
         force = by_w * lam - friction * d - model.thing.damping * w_dot
@@ -101,6 +101,9 @@ class ResidualChecker:
         ])  # fmt: skip
         rebound = rate_next + model.settings.restitution * rate
         products = [lam * rebound, *(lam * aligned), *(lam * aligned_next)]
+        if model.thing.is_hit:
+            products.append(lam * float(by_q_next @ v_next - by_q @ v))
+        products += [float(lam * item) for item in model.thing.slip(ca.SX(p), ca.SX(p_next))]
         below = [lam, phi_next, *(lam * face)]
         if k or not instance.is_measured:
             products.append(phi * lam)

@@ -43,8 +43,12 @@ class ContactImplicitSettings(BaseModel):
     tolerance: float = Field(default=1e-8, gt=0.0, le=1e-3, description="largest residual of an accepted plan")
     iterations: int = Field(default=150, ge=10, le=5000, description="most iterations per solve")
     caution: float = Field(
-        default=0.15, ge=0.0, lt=1.0,
-        description="receding horizon: share of the displacement by which the first push aims short",
+        default=0.12, ge=0.0, lt=1.0,
+        description="receding horizon: a push aims short by this share of what is missing, ...",
+    )
+    caution_m: float = Field(
+        default=0.05, ge=0.0, le=1.0,
+        description="... the first one also by this, m: a second push by a few cm often has no solution",
     )
     correct_from_m: float = Field(
         default=0.01, gt=0.0, le=1.0, description="receding horizon: an object that stops this short is pushed again, m"

@@ -36,7 +36,7 @@ class SlideObserver:
         self._samples.append((t_s, travel))
 
     def fit(self) -> tuple[float, float, float] | None:
-        """Return travel, m, speed, m/s, and deceleration, m/s^2, at the last sample of the slide; None without a fit."""
+        """Return travel, speed and deceleration at the last sample of the slide, m, m/s, m/s^2; None without a fit."""
         moving = self._moving()
         if len(moving) < LEAST_SAMPLES:
             return None
@@ -46,11 +46,14 @@ class SlideObserver:
         return (float(travel), float(slope), float(-2.0 * curve)) if low <= -2.0 * curve <= high else None
 
     @property
+    def is_resting(self) -> bool:
+        """Whether the object has stopped."""
+        return len(self._samples) - len(self._moving()) >= RESTING_SAMPLES
+
+    @property
     def is_settled(self) -> bool:
         """Whether the object rests, or slid long enough for the fit to be trusted."""
-        moving = self._moving()
-        is_long = len(moving) >= SETTLED_SAMPLES and self.fit() is not None
-        return is_long or len(self._samples) - len(moving) >= RESTING_SAMPLES
+        return self.is_resting or (len(self._moving()) >= SETTLED_SAMPLES and self.fit() is not None)
 
     @property
     def slowing(self) -> float:
@@ -68,7 +71,7 @@ class SlideObserver:
             return None
         moving = self._moving()
         resting = self._samples[len(moving) :]
-        if len(resting) >= RESTING_SAMPLES:
+        if self.is_resting:
             return resting[0][0], float(np.mean([s for _, s in resting[1:]]))
         found = self.fit()
         (t_0, s_0), (t_1, s_1) = self._samples[-2:]

@@ -64,13 +64,43 @@ def test_plan_holds_torques_and_lags_the_positions_by_half_a_step(
     plan = PlanBuilder(planner.model).build(instance, result.solution)
     model, x = planner.model, result.solution.x
     assert plan.tau_ff_held and plan.du is not None
-    np.testing.assert_allclose(plan.u, x[:, :5] - 0.5 * model.dt_s * x[:, 8:13], atol=ROUND_OFF)
-    np.testing.assert_array_equal(plan.du, x[:, 8:13])
+    np.testing.assert_allclose(plan.u[::2], x[:, :5] - 0.5 * model.dt_s * x[:, 8:13], atol=ROUND_OFF)
+    np.testing.assert_array_equal(plan.du[::2], x[:, 8:13])
     impulse = plan.contact_impulses[:, tool_contact(model)].sum(axis=0)
     along = np.append(direction(model, instance.heading_rad)[:2], 0.0)
     np.testing.assert_allclose(impulse, along * model.dt_s * result.solution.u[:, 5].sum(), atol=ROUND_OFF)
     _, p = model.system.object_pose(plan.q[-1])
     np.testing.assert_allclose(p[:2] - instance.q_u[:2], 0.6 * along[:2], atol=1e-7)
+
+
+def test_torque_against_the_hit_begins_when_the_tool_arrives_half_a_step_later(
+    planner: ContactImplicitPlanner, instance: Instance, result: ContactImplicitResult
+) -> None:
+    assert result.solution is not None
+    plan, model, solution = PlanBuilder(planner.model).build(instance, result.solution), planner.model, result.solution
+    (k,) = np.flatnonzero(solution.modes.contact)
+    robot = pin.buildModelFromUrdf(str(model.system.urdfs["anypulator"].path))
+    data, x, u = robot.createData(), solution.x[k], solution.u[k]
+    weight = pin.computeGeneralizedGravity(robot, data, x[:5])
+    free = pin.rnea(robot, data, x[:5], x[8:13], u[:5]) - weight
+    np.testing.assert_allclose(plan.tau_ff[2 * k], free, atol=1e-9)
+    np.testing.assert_allclose(plan.tau_ff[2 * k + 1], solution.tau[k] - weight, atol=1e-9)
+    # nothing of the torque is lost, it is held for as long
+    weights = np.array([pin.computeGeneralizedGravity(robot, data, row[:5]) for row in solution.x[:-1]])
+    np.testing.assert_allclose(0.5 * plan.tau_ff.sum(axis=0), (solution.tau - weights).sum(axis=0), atol=1e-9)
+
+
+def test_tool_neither_slips_nor_brakes_through_a_hit(
+    planner: ContactImplicitPlanner, instance: Instance, result: ContactImplicitResult
+) -> None:
+    assert result.solution is not None
+    (k,) = np.flatnonzero(result.solution.modes.contact)
+    ends = [planner.geometry.head(row[:5]) for row in result.solution.x[k : k + 2]]
+    d = np.append(direction(planner.model, instance.heading_rad)[:2], 0.0)
+    moved = ends[1][0] - ends[0][0]
+    np.testing.assert_allclose(moved - (moved @ d) * d, 0.0, atol=1e-7)
+    before, after = (d @ J @ row[8:13] for (_, J), row in zip(ends, result.solution.x[k : k + 2], strict=True))
+    assert after == pytest.approx(before, abs=1e-7)
 
 
 def test_direction_turns_block_and_start_alike(task: TaskConfig, planner: ContactImplicitPlanner) -> None:

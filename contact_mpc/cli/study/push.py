@@ -1,0 +1,152 @@
+"""``contact-mpc study push``: pushes by several displacements with perturbed plants, played back and planned again.
+
+Every trial runs the cores of the nodes in lockstep within one process, once without and once with receding horizon, in
+the same perturbed plant. Beside the final errors it checks every hit: as many as planned, within 30 ms and 20 % of the
+impulse. Without receding horizon the target is 60 mm, with it 20 mm.
+"""
+
+import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from contact_mpc.cli.compiling import compile_first
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit, to_plain
+from contact_mpc.errors import ConfigError
+from contact_mpc.model.node_parameters import default_parameter_file
+from contact_mpc.model.task import TaskConfig, load_task
+from contact_mpc.planning.task_plan import CONTACT_IMPLICIT, make_plan
+from contact_mpc.sim.campaign import run_parallel
+from contact_mpc.sim.evaluation import Case, EvaluationSpec
+from contact_mpc.sim.loop_config import load_loop_config
+from contact_mpc.sim.plant import ENGINES
+from contact_mpc.sim.push_trial import PushOutcome, run_push
+from contact_mpc.sim.statistics import statistics_of
+from contact_mpc.sim.trials import disturbance_of, trial_seeds
+
+MODES = {"playback": 60.0, "receding_horizon": 20.0}  # and their targets, mm
+DISPLACEMENTS = (0.7, 0.6, 0.4)
+
+
+def push(
+    task: Annotated[str, typer.Argument(help="Task with a contact-implicit planner, or the path of its file.")] = (
+        "anypulator_block"
+    ),
+    displacements: Annotated[
+        list[float] | None, typer.Option("--displacement", help="How far, m (a door: rad); may be repeated.")
+    ] = None,
+    modes: Annotated[list[str] | None, typer.Option("--mode", help="playback or receding_horizon; both.")] = None,
+    trials: Annotated[int, typer.Option(min=1, max=10_000, help="Perturbed runs per displacement and mode.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the trials' seeds.")] = 0,
+    plant: Annotated[str, typer.Option(help="Physics engine: drake, mujoco or gazebo.")] = "drake",
+    disturbance_scale: Annotated[
+        float, typer.Option(min=0.0, max=4.0, help="Factor on the deviations of the plant; 0: the nominal plant.")
+    ] = 1.0,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="node.key=value on top of the parameter file; may be repeated.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, max=256, help="Runs at the same time.")] = 1,
+    report: Annotated[Path | None, typer.Option(help="Folder for an HTML page with plots and tables.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Push an object with perturbed friction, mass and start, without and with planning again while it runs."""
+    chosen = modes or list(MODES)
+    unknown = [mode for mode in chosen if mode not in MODES]
+    if unknown or plant not in ENGINES:
+        raise ConfigError(f"--mode {unknown} or --plant {plant}: allowed: {', '.join(MODES)}; {', '.join(ENGINES)}")
+    config = load_task(task)
+    if config.planner.get("method") != CONTACT_IMPLICIT:
+        raise ConfigError(f"{config.path}: no push; its planner.method is not {CONTACT_IMPLICIT}")
+    compile_first(plant)
+    lengths: list[Any] = displacements or (list(DISPLACEMENTS) if config.name == "anypulator_block" else [None])
+    specs = _specs(config, lengths, chosen, plant, tuple(settings or ()), disturbance_scale)
+    seeds = trial_seeds(seed, trials)
+    tasks = [(spec, item) for spec in specs.values() for item in seeds]
+    found: dict[int, PushOutcome] = {}
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        row = bar.add_task("study push", total=len(tasks))
+        for index, outcome in run_parallel(run_push, tasks, jobs):
+            found[index] = outcome
+            bar.advance(row)
+    rows = [
+        _describe(*key, [found[k * trials + i] for i in range(trials)]) for k, key in enumerate(specs)
+    ]  # fmt: skip
+    result: dict[str, Any] = {
+        "task": config.name, "plant": plant, "seed": seed, "trials": trials, "disturbance_scale": disturbance_scale,
+        "disturbance": disturbance_of(config).model_dump(), "rows": rows,
+        "goal_met": all(row["within_target"] == trials for row in rows),
+    }  # fmt: skip
+    if report is not None:
+        from contact_mpc.replay.push_report import PushRun, write_push_report
+
+        runs = [
+            PushRun(f"{length or 'own'} {mode}", spec.cases[0].plan, found[k * trials].series)
+            for k, ((length, mode), spec) in enumerate(specs.items())
+        ]
+        result["report"] = write_push_report(to_plain(result), config.system, runs, report)
+    emit(result, as_json, make_table(result))
+    raise typer.Exit(0 if result["goal_met"] else EXIT_GOAL_MISSED)
+
+
+def _specs(
+    config: TaskConfig, lengths: list[Any], modes: list[str], plant: str, settings: tuple[str, ...], scale: float
+) -> dict[tuple[float | None, str], EvaluationSpec]:
+    """Return what is run, by displacement and mode."""
+    file, specs = default_parameter_file(config), {}
+    for length in lengths:
+        moved = config.moved_by(length)
+        case = Case(moved, make_plan(moved))
+        for mode in modes:
+            loop = load_loop_config(file, plant, (*settings, f"mpc_tracker.mode={mode}"))
+            specs[length, mode] = EvaluationSpec((case,), loop, disturbance_of(config), scale)
+    return specs
+
+
+def _describe(length: float | None, mode: str, outcomes: list[PushOutcome]) -> dict[str, Any]:
+    """Return one row: a displacement in one mode."""
+    target = MODES[mode]
+    return {
+        "displacement": length, "mode": mode, "target_mm": target,
+        "within_target": sum(item.position_error_mm <= target for item in outcomes),
+        "position_error_mm": statistics_of([item.position_error_mm for item in outcomes]),
+        "sequences_as_planned": sum(item.is_sequence_as_planned for item in outcomes),
+        "hits": sum(len(item.hits) for item in outcomes),
+        "hits_as_planned": sum(hit.is_as_planned for item in outcomes for hit in item.hits),
+        "holds": sum(item.holds for item in outcomes),
+        "runs": [to_plain(replace(item, series=None)) for item in outcomes],  # type: ignore[arg-type]
+    }  # fmt: skip
+
+
+def make_table(result: dict[str, Any]) -> Table:
+    """Return one line per run, and one per displacement and mode."""
+    title = f"pushes of {result['task']} on {result['plant']}, {result['trials']} perturbed runs each"
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for name in ("displacement", "mode", "run", "error, mm", "along, mm", "deg", "hits: planned / measured s, N s"):
+        table.add_column(name)
+    for row in result["rows"]:
+        length = "own" if row["displacement"] is None else f"{row['displacement']:g}"
+        for number, run in enumerate(row["runs"]):
+            table.add_row(
+                length, row["mode"], str(number), f"{run['position_error_mm']:.1f}", f"{run['along_mm']:+.1f}",
+                f"{run['angle_error_deg']:.1f}", "; ".join(describe_hit(hit) for hit in run["hits"]),
+            )  # fmt: skip
+        table.add_row(
+            length, row["mode"],
+            f"[bold]{row['within_target']} of {result['trials']} within {row['target_mm']:g} mm[/]",
+            f"median {row['position_error_mm']['median']:.1f}", "", "",
+            f"{row['hits_as_planned']} of {row['hits']} within 30 ms and 20 %", end_section=True,
+        )  # fmt: skip
+    return table
+
+
+def describe_hit(hit: dict[str, Any]) -> str:
+    """Return planned and measured instant and impulse of a hit."""
+    cells = ("none" if item is None else f"{item['t_s']:.3f}, {item['impulse_ns']:.2f}" for item in
+             (hit["planned"], hit["measured"]))  # fmt: skip
+    return " / ".join(cells)

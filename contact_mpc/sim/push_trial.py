@@ -1,0 +1,93 @@
+"""One push in closed loop, with what a force sensor at the tool would have seen beside what was planned."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_mpc.sim.closed_loop import ClosedLoop
+from contact_mpc.sim.contact_events import HitCheck, check_hits, measured_hits, planned_hits, tool_force
+from contact_mpc.sim.evaluation import EvaluationSpec, describe, loop_of_trial
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PushSeries:
+    """A run over time, n steps of 1 ms from the start of the motion.
+
+    Attributes
+    ----------
+    t_s : (n,) array
+        Time, s.
+    q, u : (n, n_q), (n, n_a) array
+        True configuration; position references as the bridge followed them.
+    force : (n, 3) array
+        Force of the tool on the object in the world, N.
+    """
+
+    t_s: FloatArray
+    q: FloatArray
+    u: FloatArray
+    force: FloatArray
+
+
+@dataclass(frozen=True)
+class PushOutcome:
+    """How a push ended.
+
+    Attributes
+    ----------
+    seed : int
+        Draws the trial again.
+    drawn : dict
+        What it drew, see `contact_mpc.sim.evaluation.describe`.
+    position_error_mm, along_mm, angle_error_deg : float
+        Object against goal at the end of the hold; along_mm > 0 is too far.
+    hits : tuple of HitCheck
+        Planned and measured hits in their order.
+    replans : int
+        Plans that took over while it ran.
+    holds : int
+        Changes of the bridge's mode away from following.
+    series : PushSeries
+        The run.
+    """
+
+    seed: int
+    drawn: dict[str, Any]
+    position_error_mm: float
+    along_mm: float
+    angle_error_deg: float
+    hits: tuple[HitCheck, ...]
+    replans: int
+    holds: int
+    series: PushSeries
+
+    @property
+    def is_sequence_as_planned(self) -> bool:
+        """Whether as many hits happened as were planned."""
+        return all(hit.planned is not None and hit.measured is not None for hit in self.hits)
+
+
+def run_push(spec: EvaluationSpec, seed: int) -> PushOutcome:
+    """Run the trial of one seed; the outcome depends on spec and seed alone."""
+    trial, case = spec.draw(seed), spec.case(seed)
+    loop = ClosedLoop(case.task.system, case.task, case.plan, loop_of_trial(spec, trial), trial.perturbation, seed)
+    forces = []
+    while loop.plant.time_ns <= loop.log.end_ns:
+        loop.step()
+        forces.append(tool_force(loop.plant.state().contacts))
+    result = loop.log.result()
+    t_s = np.asarray((result.t_ns - loop.log.start_ns) * 1e-9)
+    moving = t_s >= 0.0
+    series = PushSeries(t_s[moving], result.q[moving], result.u[moving], np.array(forces)[moving])
+    goal, moved = case.task.goal_pose()[1], case.task.goal.translation_m
+    missed = case.task.system.object_pose(result.q[-1])[1] - goal
+    length = max(float(np.linalg.norm(moved)), 1e-12)
+    checks = check_hits(planned_hits(case.plan, loop.replacements), measured_hits(series.t_s, series.force))
+    return PushOutcome(
+        seed, describe(trial), result.position_error_mm, 1e3 * float(missed @ moved) / length, result.angle_error_deg,
+        tuple(checks), len(loop.replacements), len(result.holds), series,
+    )  # fmt: skip
