@@ -101,7 +101,7 @@ class Injector:
         rig.run_for(OBSERVE_S)
         problem = self._judge_end(kind)
         excess = (rig.monitor.largest_position_excess_rad, rig.monitor.largest_velocity_excess_rad_s)
-        recovery_s = self._recover()
+        recovery_s = self._recover(kind)
         violations = dict(rig.monitor.violations - before)
         if kind.expected and named is None:
             problem = f"not named; the bridge said {[naming.name for naming in rig.namings][:8]}"
@@ -240,7 +240,7 @@ class Injector:
             return f"the last torque on the wire was {newest}"
         return ""
 
-    def _recover(self) -> float:
+    def _recover(self, kind: FaultKind) -> float:
         """Mend everything, then reset until the bridge is back; returns how long the latter took, s, NaN for never.
 
         Where a reset alone does not help (the object is lost, say), arm and object go back to the start.
@@ -251,8 +251,8 @@ class Injector:
         while time.monotonic_ns() - start_ns < RECOVERY_TIMEOUT_NS:
             if rig.mode == "FAULT":
                 self._reset()
-            rig.run_until(lambda: self._is_back() or rig.mode == "FAULT", RECOVERY_ATTEMPT_S)
-            if self._is_back():
+            rig.run_until(lambda: self._is_back(kind) or rig.mode == "FAULT", RECOVERY_ATTEMPT_S)
+            if self._is_back(kind):
                 return (time.monotonic_ns() - start_ns) * 1e-9
             if rig.mode != "FAULT":
                 self._start_over()
@@ -269,10 +269,11 @@ class Injector:
             else:
                 rig.supervisor.start(name)
 
-    def _is_back(self) -> bool:
+    def _is_back(self, kind: FaultKind) -> bool:
         """Whether the bridge follows plans, or gets plans that it rightly does not follow: the arm is elsewhere now."""
         rig = self._rig
-        return rig.mode == "ACTIVE" and not rig.cause.startswith("PLAN_") or rig.cause == "PLAN_FAR"
+        is_elsewhere = rig.cause == "PLAN_FAR" and "PLAN_FAR" not in kind.expected
+        return is_elsewhere or rig.mode == "ACTIVE" and not rig.cause.startswith("PLAN_")
 
     def _start_over(self) -> None:
         """Put arm and object back to the start, as an operator would; the stamps of the plant begin anew.
