@@ -24,6 +24,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {  # label: parameters; None is the frict
     "one step": {"mpc_tracker.horizon_steps": 1},
     "one iteration per command": {"mpc_tracker.iterations": 1},
     "model friction of the system file": {"mpc_tracker.friction": None},
+    "no integral action on commands that move the object": {"mpc_tracker.adaptation_s": 0.0},
     "no adaptation to the camera's noise": {"state_estimator.estimator.noise_adaptation": 0.0},
 }
 GENEROUS_SAMPLES, GENEROUS_ELITES = 40, 5  # of the sampling controller, beyond the budget of time
