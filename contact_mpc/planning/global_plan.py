@@ -23,6 +23,7 @@ from contact_mpc.planning.rrt import GrownTree, TreePlanner
 
 FloatArray = NDArray[np.float64]
 SEED_STEP = 1_000_000  # between the seeds of the trees of one plan
+NEAR, CLOSE = 2.0, 0.95  # tolerances of the goal within which the first tree and those that go on from it arrive
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,8 @@ def plan_globally(
     trees: list[GrownTree] = []
     motion: Motion | None = None
     while True:
-        trees.append(planner.grow(seed + SEED_STEP * len(trees), left, True, progress, start))
+        arrival = NEAR if motion is None else CLOSE
+        trees.append(planner.grow(seed + SEED_STEP * len(trees), left, True, progress, start, arrival))
         grown, left = trees[-1], left - len(trees[-1].tree.q)
         motion = motion or Motion(planner, grown.tree.q[0], grown.tree.u[0], dynamics)
         status = _go_on(motion, grown)

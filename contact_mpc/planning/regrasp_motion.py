@@ -128,7 +128,7 @@ def make_regrasp(
     counted, wanted, probe = np.zeros(n_c, dtype=np.bool_), u.copy(), q.copy()
     moved_contacts(sampler, moving, counted)
     for a in range(n_a):
-        wanted[a] = q[first + a] if moving[a] else u[a]
+        wanted[a] = min(max(q[first + a], growth.lower[a]), growth.upper[a]) if moving[a] else u[a]
     if not make_step(model, ws, growth, wanted, q, u, steps):
         return False
     probe[:] = q

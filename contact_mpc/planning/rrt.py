@@ -29,7 +29,6 @@ IntArray = NDArray[np.int64]
 PORTION = 50  # iterations between reports
 ITERATIONS_PER_NODE = 20  # more, and the tree counts as stuck
 START_TRIES = 2000
-ARRIVAL = 2.0  # times the goal's tolerances: from there refinement and further trees go on to the goal
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ class TreePlanner:
     def grow(
         self, seed: int, nodes: int | None = None, stop_at_goal: bool = True,
         progress: Callable[[int, float], None] | None = None, start: tuple[FloatArray, FloatArray] | None = None,
-        arrival: float = ARRIVAL,
+        arrival: float = 1.0,
     ) -> GrownTree:
         """Grow a tree; progress(nodes, best distance to the goal in rad) is called every `PORTION` iterations.
 
