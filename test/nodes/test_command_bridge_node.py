@@ -246,6 +246,11 @@ def test_an_unusable_plan_holds_and_never_reaches_the_robot(lockstep: Rig, bad: 
     lockstep.wait_for_safety("HOLD PLAN_REFUSED (107)")
 
 
+def is_ramped(data: np.ndarray, before: np.ndarray) -> bool:
+    """Whether a torque is that before, or at most five periods into the ramp of a fault without a state (50 ms)."""
+    return bool(np.all((before > 0.0) & (data <= before) & (data >= 0.9 * before - 1e-12)))
+
+
 @pytest.mark.parametrize(
     ("state", "fault"),
     [
@@ -258,7 +263,7 @@ def test_lockstep_answers_an_unusable_state_with_a_named_fault_until_reset(
     lockstep: Rig, state: dict[str, Any], fault: str
 ) -> None:
     before = lockstep.run(60, Q + 0.01)
-    np.testing.assert_allclose(lockstep.exchange(**state), before)
+    assert is_ramped(lockstep.exchange(**state), before)
     assert lockstep.wait_for_safety(f"FAULT {fault}").level == DiagnosticStatus.ERROR
     for _ in range(160):
         data = lockstep.exchange()
@@ -274,7 +279,7 @@ def test_lockstep_answers_an_unusable_state_with_a_named_fault_until_reset(
 def test_a_jump_of_the_clock_is_a_named_fault(lockstep: Rig, shift_ms: int, fault: str) -> None:
     before = lockstep.run(60, Q + 0.01)
     lockstep.t_ns += shift_ms * MS
-    np.testing.assert_allclose(lockstep.exchange(), before)
+    assert is_ramped(lockstep.exchange(), before)
     lockstep.wait_for_safety(f"FAULT {fault}")
 
 
