@@ -36,7 +36,7 @@ def test_start_is_what_the_file_says(each_task: TaskConfig) -> None:
 
 def test_joints_are_taken_by_name_not_by_order(changed: Callable) -> None:
     task = load_task("planar_hand_ball")
-    swapped = load_task(changed(("left_1: -0.7214, left_2: -1.0792", "left_2: -1.0792, left_1: -0.7214")))
+    swapped = load_task(changed(("left_1: -0.5694, left_2: -1.2401", "left_2: -1.2401, left_1: -0.5694")))
     np.testing.assert_array_equal(task.start_q, swapped.start_q)
 
 
@@ -71,10 +71,10 @@ def test_axes_are_names_of_directions(each_task: TaskConfig, changed: Callable) 
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("left_2: -1.0792", "left_3: -1.0792", ("start.joints_rad", "missing ['left_2']", "unknown ['left_3']")),
-        ("left_1: -0.7583, ", "", ("start.commands_rad", "missing ['left_1']")),
-        ("left_2: -1.0792", "left_2: -107.92", ("start.joints_rad.left_2", "outside")),
-        ("left_2: -1.0792", "left_2: .nan", ("start.joints_rad.left_2", "finite")),
+        ("left_2: -1.2401", "left_3: -1.2401", ("start.joints_rad", "missing ['left_2']", "unknown ['left_3']")),
+        ("left_1: -0.6436, ", "", ("start.commands_rad", "missing ['left_1']")),
+        ("left_2: -1.2401", "left_2: -124.01", ("start.joints_rad.left_2", "outside")),
+        ("left_2: -1.2401", "left_2: .nan", ("start.joints_rad.left_2", "finite")),
         ("joints_rad:", "joint_rad:", ("start.joint_rad", "did you mean 'joints_rad'")),
         ("duration_s: 3.0", "duration: 3.0", ("duration", "did you mean 'duration_s'")),
         ("duration_s: 3.0", "duration_s: -3.0", ("duration_s", "greater than 0")),
