@@ -24,6 +24,10 @@ class BridgeConfig(BaseModel):
     gravity_compensation: Literal["robot", "bridge"] = Field(
         description="who adds the gravity torque, exactly one of both; always the robot with the position interface"
     )
+    gain_set: str = Field(
+        "", description="effort interface: Kp, N m/rad, and Kd, N m s/rad, of this name in gain_sets of the "
+        "system file; empty: the robot's own"
+    )  # fmt: skip
     rate_hz: int = _quantity(1000, "Hz", "rate of joint states and commands", ge=100, le=1000)
     mpc_rate_hz: int = _quantity(20, "Hz", "rate of the tracker's plans, a divisor of 1000", ge=1, le=200)
     plan_delay_s: Seconds = _quantity(
@@ -107,6 +111,8 @@ class BridgeConfig(BaseModel):
             raise ValueError(f"state_fault_s {self.state_fault_s:g} <= state_timeout_s {self.state_timeout_s:g}: raise")
         if self.command_interface == "position" and self.gravity_compensation == "bridge":
             raise ValueError("gravity_compensation 'bridge' needs command_interface 'effort'; use 'robot'")
+        if self.command_interface == "position" and self.gain_set:
+            raise ValueError(f"gain_set '{self.gain_set}' needs command_interface 'effort'; use ''")
         return self
 
     @property

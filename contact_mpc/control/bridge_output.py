@@ -47,7 +47,7 @@ class BridgeOutput:
     ) -> None:
         self._guard, self._target = guard, target
         self.response = FaultResponse(config, system.n_a)
-        self._law = JointImpedance(system, config.gravity_compensation == "bridge")
+        self._law = JointImpedance(system, config.gravity_compensation == "bridge", config.gain_set)
         self._is_effort = config.command_interface == "effort"
         self._nominal_dt_s = 1.0 / config.rate_hz
         self._no_gravity = np.zeros(system.n_a)

@@ -49,6 +49,8 @@ class JointImpedance:
         System, for stiffness, damping and, with gravity, the robots' masses.
     with_gravity : bool
         Whether the gravity torque is part of the law.
+    gain_set : str
+        Name of a gain set of the system; "": the robots' own gains.
 
     Attributes
     ----------
@@ -56,8 +58,8 @@ class JointImpedance:
         Joint stiffness, N m/rad, and damping, N m s/rad.
     """
 
-    def __init__(self, system: System, with_gravity: bool) -> None:
-        self.kp, self.kd = system.kp, system.kd
+    def __init__(self, system: System, with_gravity: bool, gain_set: str = "") -> None:
+        self.kp, self.kd = system.gains(gain_set)
         self._model = GravityTorque(system) if with_gravity else None
         self._gravity = np.zeros(system.n_a)
 

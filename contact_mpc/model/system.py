@@ -24,7 +24,7 @@ from contact_mpc.model.rotations import (
     rotation_from_rpy,
     rotation_log,
 )
-from contact_mpc.model.system_config import ObjectConfig, RobotConfig, SystemConfig, read_yaml, validate
+from contact_mpc.model.system_config import GainSet, ObjectConfig, RobotConfig, SystemConfig, read_yaml, validate
 from contact_mpc.model.urdf import Joint, Pose, Shape, Urdf, read_urdf
 from contact_mpc.model.urdf_edit import robot_edit
 
@@ -119,8 +119,28 @@ class System:
         """Rotor inertia at the joint (n_a,), kg m^2."""
         return self._per_joint("joint_reflected_inertia_kg_m2")
 
+    def gains(self, name: str = "") -> tuple[FloatArray, FloatArray]:
+        """Return Kp, N m/rad, and Kd, N m s/rad, (n_a,) each: those of the `gain_sets` of this name, "": the own ones.
+
+        Raises
+        ------
+        ConfigError
+            A robot has no gain set of this name, or one with another number of joints.
+        """
+        if not name:
+            return self.kp, self.kd
+        for robot in self.config.robots:
+            if name not in robot.gain_sets:
+                known = ", ".join(robot.gain_sets) or "none"
+                raise ConfigError(f"gain_set = '{name}': {self.path}: robots.{robot.name}.gain_sets has {known}")
+        kp, kd = (
+            np.concatenate([_expand(self, r, key, f"gain_sets.{name}.", r.gain_sets[name]) for r in self.config.robots])
+            for key in ("joint_stiffness_nm_per_rad", "joint_damping_nms_per_rad")
+        )
+        return kp, kd
+
     def _per_joint(self, key: str) -> FloatArray:
-        values = [_expand(self, robot, key) for robot in self.config.robots]
+        values = [_expand(self, robot, key, "", robot) for robot in self.config.robots]
         return np.concatenate(values)
 
     def object_pose(self, q: FloatArray, index: int = 0) -> tuple[FloatArray, FloatArray]:
@@ -336,7 +356,9 @@ def _check_joints(system: System) -> None:
         raise ModelError(f"{system.path}: two robots have a joint '{twice[0]}'; give one of them a joint_prefix")
     for robot in system.config.robots:
         for key in ("joint_stiffness_nm_per_rad", "joint_damping_nms_per_rad", "joint_reflected_inertia_kg_m2"):
-            _expand(system, robot, key)
+            _expand(system, robot, key, "", robot)
+        for name in robot.gain_sets:
+            system.gains(name)
 
 
 def _check_friction(config: SystemConfig, links: dict[tuple[str, str], tuple[int, Pose]], path: Path) -> None:
@@ -363,12 +385,16 @@ def _check_limits(config: SystemConfig, urdfs: dict[str, Urdf]) -> None:
                 )
 
 
-def _expand(system: System, robot: RobotConfig, key: str) -> FloatArray:
+def _expand(
+    system: System, robot: RobotConfig, key: str, section: str, source: RobotConfig | GainSet
+) -> FloatArray:
+    """Return a value per joint of a robot, from a section of its part of the system file."""
     count = sum(joint.kind != "fixed" for joint in system.urdfs[robot.name].joints)
-    value = np.atleast_1d(np.array(getattr(robot, key), dtype=np.float64))
+    value = np.atleast_1d(np.array(getattr(source, key), dtype=np.float64))
     if value.size not in (1, count):
         raise ConfigError(
-            f"{system.path}: robots.{robot.name}.{key} has {value.size} values; expected 1 or {count}, one per joint"
+            f"{system.path}: robots.{robot.name}.{section}{key} has {value.size} values; expected 1 or {count}, "
+            "one per joint"
         )
     return np.broadcast_to(value, (count,)).copy()
 

@@ -46,6 +46,13 @@ class SlideConfig(_Frozen):
     mass_kg: Positive = Field(default=1.0, description="of the carriage (physics engines only)")
 
 
+class GainSet(_Frozen):
+    """Gains of the joint impedance law that may take the place of a robot's own."""
+
+    joint_stiffness_nm_per_rad: Positive | tuple[Positive, ...] = Field(description="Kp per joint, N m/rad")
+    joint_damping_nms_per_rad: NonNegative | tuple[NonNegative, ...] = Field(description="Kd per joint, N m s/rad")
+
+
 class RobotConfig(_Frozen):
     """An impedance-controlled robot: its URDF, where it stands, its joint stiffness."""
 
@@ -59,6 +66,9 @@ class RobotConfig(_Frozen):
     )
     joint_stiffness_nm_per_rad: Positive | tuple[Positive, ...] = Field(description="Kp per joint, N m/rad")
     joint_damping_nms_per_rad: NonNegative | tuple[NonNegative, ...] = Field(description="Kd per joint, N m s/rad")
+    gain_sets: dict[str, GainSet] = Field(
+        default_factory=dict, description="other gains by name, for the command bridge's parameter gain_set"
+    )
     joint_reflected_inertia_kg_m2: NonNegative | tuple[NonNegative, ...] = Field(
         default=0.0, description="rotor inertia seen at the joint, kg m^2 (physics engines only)"
     )

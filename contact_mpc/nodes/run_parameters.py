@@ -93,6 +93,7 @@ def build_parameters(task: TaskConfig, options: RunOptions, folder: Path, plan_f
     else:
         del parameters["recorder"]
     check_values(parameters, resource("nodes", options.parameter_file))
+    task.system.gains(_value(parameters, "command_bridge", "gain_set"))
     return parameters
 
 

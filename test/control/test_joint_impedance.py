@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from contact_mpc import load_system
-from contact_mpc.control.joint_impedance import joint_impedance_torque
+from contact_mpc.control.bridge_config import BridgeConfig
+from contact_mpc.control.joint_impedance import JointImpedance, joint_impedance_torque
+from contact_mpc.errors import ConfigError
 from contact_mpc.model.gravity_torque import GravityTorque
 from contact_mpc.model.kinematics import forward_kinematics
 
@@ -31,6 +34,31 @@ def _law(**changes: float) -> float:
 )
 def test_each_term_of_the_law_acts_with_its_sign(changes: dict[str, float], tau: float) -> None:
     assert _law(**changes) == pytest.approx(tau, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["anypulator_block", "anypulator_door", "anypulator_ball"])
+def test_the_gain_sets_of_the_anypulator_are_those_of_the_paper(name: str) -> None:
+    system = load_system(name)
+    simulation, experiment = system.gains("simulation"), system.gains("experiment")
+    assert np.array_equal(simulation, [[20, 50, 50, 50, 50], [10, 15, 15, 1, 1]])
+    assert np.array_equal(experiment, [[110, 120, 100, 80, 80], [0.2, 0.1, 0.05, 0.15, 0.05]])
+    assert np.array_equal(simulation, system.gains()), "the robot's own"
+
+
+def test_a_gain_set_is_what_the_law_multiplies_with() -> None:
+    system, zero, tau = load_system("anypulator_block"), np.zeros(5), np.zeros(5)
+    JointImpedance(system, False, "experiment").torque(zero, zero, zero - 0.1, zero - 2.0, zero, tau)
+    assert tau == pytest.approx([11.4, 12.2, 10.1, 8.3, 8.1])
+
+
+def test_a_gain_set_that_is_not_there_is_refused_with_those_that_are() -> None:
+    with pytest.raises(ConfigError, match="gain_set = 'experment'.*simulation, experiment"):
+        load_system("anypulator_block").gains("experment")
+
+
+def test_a_gain_set_needs_the_effort_interface() -> None:
+    with pytest.raises(ValidationError, match="gain_set 'experiment' needs command_interface 'effort'"):
+        BridgeConfig(command_interface="position", gravity_compensation="robot", gain_set="experiment")
 
 
 def _potential_energy(system, q) -> float:
