@@ -64,6 +64,18 @@ def test_receding_horizon_pushes_again_what_a_push_on_rougher_ground_left_short(
     assert outcome.holds == 0, "the bridge followed all the way"
 
 
+@pytest.mark.parametrize("name", ["anypulator_door", "anypulator_ball"])
+def test_door_and_ball_reach_their_goals_by_the_one_hit_that_was_planned(name: str) -> None:
+    task = load_task(name)
+    case = Case(task, make_plan(task))
+    config = load_loop_config("anypulator", "drake")
+    outcome = run_push(EvaluationSpec((case,), config, Disturbance(), scale=0.0), seed=1)
+    assert outcome.position_error_mm <= task.tolerance_mm and outcome.angle_error_deg <= task.tolerance_deg
+    (hit,) = outcome.hits
+    assert hit.is_as_planned, hit
+    assert outcome.holds == 0, "the bridge followed all the way"
+
+
 def test_block_ends_at_its_goal_after_the_one_hit_that_was_planned() -> None:
     task = load_task("anypulator_block")
     _, plan = plan_push(task, displacement=DISPLACEMENT_M)

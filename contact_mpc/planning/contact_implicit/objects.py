@@ -185,6 +185,7 @@ class Ball(PushedObject):
     """A ball with w = (x, y) that rolls without slip: inertia m + I / r^2."""
 
     radius_m: float
+    is_hit: ClassVar[bool] = True
 
     def gap(self, w: ca.SX, p_e: ca.SX, heading: ca.SX) -> ca.SX:  # noqa: D102
         return ca.dot(self.direction(heading), w - p_e[:2]) - self.radius_m
