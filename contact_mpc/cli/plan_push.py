@@ -66,6 +66,7 @@ def _table(figures: dict[str, Any]) -> Table:
         table.add_row("residual, dynamics", f"{residuals.dynamics:.1e}")
         table.add_row("residual, complementarity", f"{residuals.complementarity:.1e}")
         table.add_row("beyond limits", f"{residuals.inequality:.1e}")
+        table.add_row("worst step", f"stage {residuals.stage}")
     if figures["plan"] is not None:
         table.add_row("cost", f"{figures['cost']:.4g}, best of {figures['starts_solved']}")
         table.add_row("contact at", ", ".join(f"{t:.3f} s" for t in figures["contact_times_s"]))

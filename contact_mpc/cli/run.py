@@ -21,6 +21,7 @@ from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.plan import load_plan, save_plan
 from contact_mpc.model.task import TaskConfig, load_task
+from contact_mpc.planning.task_plan import CONTACT_IMPLICIT
 from contact_mpc.sim.gazebo.server import find_root
 
 if TYPE_CHECKING:
@@ -35,6 +36,13 @@ def run(
     axis: Annotated[str, typer.Option(help="Turn about +x, -x, +y, -y, +z or -z instead of the task's axis.")] = "",
     displacement: Annotated[
         float | None, typer.Option(help="Pushes: how far the object goes, m (a door: rad); the task's by default.")
+    ] = None,
+    receding_horizon: Annotated[
+        bool | None,
+        typer.Option(
+            "--receding-horizon/--no-receding-horizon",
+            help="Pushes: plan again while it runs, or play the plan back; by default as the parameter file says.",
+        ),
     ] = None,
     plant: Annotated[str, typer.Option(help="Physics engine: drake, mujoco or gazebo.")] = "drake",
     clock: Annotated[str, typer.Option(help="lockstep (deterministic) or realtime (wall clock).")] = "lockstep",
@@ -69,7 +77,8 @@ def run(
     config = _load(task, duration_s, hold_s).about(axis).moved_by(displacement)
     if plan is not None:
         load_plan(plan, config.system)
-    options = RunOptions(plant, clock, seed, params or default_parameter_file(config), interface, tuple(settings or ()))
+    chosen = (*(settings or ()), *_mode(config, receding_horizon))
+    options = RunOptions(plant, clock, seed, params or default_parameter_file(config), interface, chosen)
     folder = make_run_folder(record, config.name)
     with _interruptible(), _removed_if_empty(folder):
         execute(config, options, folder, plan, domain)
@@ -78,6 +87,7 @@ def run(
         "task": config.name,
         "axis": config.axis or None,
         "displacement": displacement,
+        "receding_horizon": receding_horizon,
         "plant": plant,
         "clock": clock,
         "seed": seed,
@@ -145,6 +155,16 @@ def _load(task: str, duration_s: float | None, hold_s: float | None) -> TaskConf
     if duration_s is not None:
         config = replace(config, duration_s=duration_s)
     return config if hold_s is None else replace(config, hold_s=hold_s)
+
+
+def _mode(config: TaskConfig, receding_horizon: bool | None) -> tuple[str, ...]:
+    """Return the setting that a choice of receding horizon means; raises ConfigError where the task is no push."""
+    if receding_horizon is None:
+        return ()
+    if config.planner.get("method") != CONTACT_IMPLICIT:
+        flag = "--receding-horizon" if receding_horizon else "--no-receding-horizon"
+        raise ConfigError(f"{flag}: {config.path} is no push; its planner.method is not {CONTACT_IMPLICIT}")
+    return (f"mpc_tracker.mode={'receding_horizon' if receding_horizon else 'playback'}",)
 
 
 def _require_packages(plant: str) -> None:

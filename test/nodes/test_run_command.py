@@ -292,6 +292,7 @@ def test_nodes_that_would_disagree_are_refused(start: Callable[..., Run]) -> Non
         (["planar_hand_ball", "--plan", "missing.npz"], ["missing.npz"]),
         (["planar_hand_ball", "--set", "gripper.rate=1"], ["gripper.rate=1", "node.key=value"]),
         (["planar_hand_ball", "--domain", "500"], ["500", "101"]),
+        (["planar_hand_ball", "--no-receding-horizon"], ["--no-receding-horizon", "planar_hand_ball.yaml is no push"]),
     ],
 )
 def test_mistakes_on_the_command_line_are_explained(

@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from contact_mpc.errors import ConfigError
+from contact_mpc.model.rotations import rotation_exp
+from contact_mpc.model.task import load_task
 from contact_mpc.sim.evaluation import TrialOutcome
 from contact_mpc.sim.perturbation import PlantPerturbation
 from contact_mpc.sim.sensors import SensorConfig
 from contact_mpc.sim.statistics import statistics_of, wilson_interval
 from contact_mpc.sim.summary import by_axis, by_disturbance, summarise
-from contact_mpc.sim.trials import Disturbance, draw_trial, trial_seeds
+from contact_mpc.sim.trials import Disturbance, disturbance_of, draw_trial, trial_seeds
 
 RANGES = Disturbance()
 
@@ -24,6 +27,37 @@ def test_longer_evaluation_begins_with_the_same_trials():
     assert trial_seeds(3, 20)[:10] == trial_seeds(3, 10)
     assert len(set(trial_seeds(3, 200))) == 200
     assert trial_seeds(3, 5) != trial_seeds(4, 5)
+
+
+def test_a_task_file_says_what_its_trials_draw_from():
+    ranges = disturbance_of(load_task("anypulator_block"))
+    assert (ranges.object_offset_mm, ranges.object_yaw_deg, ranges.friction_fraction) == (5.0, 1.0, 0.05)
+    assert disturbance_of(load_task("allegro_ball")) == Disturbance()
+
+
+def test_a_range_that_does_not_exist_is_refused_with_file_and_key():
+    task = replace(load_task("anypulator_block"), disturbance={"friction_fracton": 0.1})
+    with pytest.raises(ConfigError, match=r"anypulator_block.yaml: disturbance: .*friction_fracton"):
+        disturbance_of(task)
+
+
+@pytest.mark.parametrize("name", ["anypulator_block", "anypulator_ball"])
+def test_the_drawn_yaw_turns_the_object_on_its_place(name):
+    task = load_task(name)
+    q = PlantPerturbation(object_yaw_rad=0.1).displace_objects(task.system, task.start_q)
+    (R_0, p_0), (R, p) = task.system.object_pose(task.start_q), task.system.object_pose(q)
+    np.testing.assert_allclose(R @ R_0.T, rotation_exp(np.array([0.0, 0.0, 0.1])), atol=1e-9)
+    np.testing.assert_allclose(p, p_0, atol=1e-9)
+    np.testing.assert_array_equal(q[task.system.n_q_u :], task.start_q[task.system.n_q_u :])
+
+
+def test_yaws_fill_their_range_and_keep_the_other_draws():
+    turning = RANGES.model_copy(update={"object_yaw_deg": 5.0})
+    trials = [draw_trial(seed, turning, SensorConfig()) for seed in trial_seeds(5, 300)]
+    yaws = np.rad2deg([trial.perturbation.object_yaw_rad for trial in trials])
+    assert -5.0 <= yaws.min() < -4.5 and 4.5 < yaws.max() <= 5.0
+    kept = [replace(trial.perturbation, object_yaw_rad=0.0) for trial in trials]
+    assert kept == [trial.perturbation for trial in draws()]
 
 
 def test_trial_is_drawn_again_by_its_seed():

@@ -148,7 +148,7 @@ class ContactImplicitPlanner:
             return ContactImplicitResult(SOLVED, best.solution, best.residuals, costs, iterations, cpu_s)
         nearest = min(attempts, key=lambda attempt: attempt.residuals.largest)
         message = (
-            f"no start converged: residuals {nearest.residuals} of the best of {len(attempts)}, allowed {tolerance:g}; "
+            f"no start converged: the best of {len(attempts)} has {nearest.residuals}; allowed {tolerance:g}; "
             "try other contact_times_s, a smaller displacement or another start"
         )
         return ContactImplicitResult(NOT_CONVERGED, None, nearest.residuals, (), iterations, cpu_s, message)

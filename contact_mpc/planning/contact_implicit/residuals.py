@@ -25,17 +25,26 @@ class Residuals:
     complementarity : |phi lam| (8), |lam rebound| (10), |v (F_s - F_f)| (12) and lam times what must be aligned
     inequality : how far gap, clearance, face (14), torques, velocities or joints are beyond their bounds
     goal : distance from the goal, m (rad), and velocity of the arm at the end, rad/s
+    stage : where the largest of dynamics, complementarity and inequality of the steps is, counted from 0
     """
 
     dynamics: float
     complementarity: float
     inequality: float
     goal: float
+    stage: int
 
     @property
     def largest(self) -> float:
         """Largest of all."""
         return max(self.dynamics, self.complementarity, self.inequality, self.goal)
+
+    def __str__(self) -> str:
+        """Return all of them in words."""
+        return (
+            f"dynamics {self.dynamics:.1e}, complementarity {self.complementarity:.1e}, beyond limits "
+            f"{self.inequality:.1e}, goal {self.goal:.1e}, worst step at stage {self.stage}"
+        )
 
 
 class ResidualChecker:
@@ -57,13 +66,15 @@ class ResidualChecker:
 
     def evaluate(self, instance: Instance, x: FloatArray, u: FloatArray, tau: FloatArray) -> Residuals:
         """Return the residuals; see the class."""
-        dynamics, complementarity, inequality = 0.0, 0.0, self._bounds(x, tau)
+        largest = np.zeros((len(u), 3))
         for k in range(len(u)):
             errors, products, below = self._step(instance, x, u, tau, k)
-            dynamics = max(dynamics, float(np.abs(errors).max()))
-            complementarity = max(complementarity, float(np.abs(products).max()))
-            inequality = max(inequality, -float(below.min()))
-        return Residuals(dynamics, complementarity, inequality, self._goal(instance, x))
+            largest[k] = np.abs(errors).max(), np.abs(products).max(), max(-below.min(), 0.0)
+        dynamics, complementarity, inequality = (float(item) for item in largest.max(axis=0))
+        beyond = max(inequality, self._bounds(x, tau))
+        return Residuals(
+            dynamics, complementarity, beyond, self._goal(instance, x), int(largest.max(axis=1).argmax())
+        )  # fmt: skip
 
     def _split(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         n, o = self._model.n_r, self._model.n_o

@@ -121,7 +121,8 @@ def test_solver_that_stops_early_gives_a_status_with_residuals_and_no_plan(
     outcome = hurried.plan(instance)
     assert outcome.status == NOT_CONVERGED and outcome.solution is None
     assert outcome.residuals is not None and outcome.residuals.largest > TOLERANCE
-    assert "no start converged" in outcome.message
+    assert "no start converged" in outcome.message and f"at stage {outcome.residuals.stage}" in outcome.message
+    assert 0 <= outcome.residuals.stage < hurried.program.steps
 
 
 @pytest.mark.parametrize(
