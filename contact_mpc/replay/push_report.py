@@ -149,7 +149,7 @@ def _table(result: dict[str, Any]) -> list[list[str]]:
         errors = row["position_error_mm"]
         rows.append([
             f"{row['displacement'] or 'own'}, {row['mode']}", f"{errors['median']:.1f}", f"{errors['max']:.1f}",
-            f"{row['within_target']} of {result['trials']} (<= {row['target_mm']:g} mm)",
+            f"{row['within_target']} of {result['trials']} (<= {row['target_mm']:g} mm, {row['target_deg']:g} deg)",
             f"{row['hits_as_planned']} of {row['hits']}",
             ", ".join(f"{run['position_error_mm']:.1f}" for run in row["runs"]),
             ", ".join(str(run["seed"]) for run in row["runs"]),
