@@ -14,7 +14,7 @@ from contact_mpc.nodes.contact_markers import ContactMarkers
 def test_every_contact_of_a_system_has_the_names_of_its_links(name: str) -> None:
     system = load_system(name)
     n = len(system.contacts)
-    everything = ContactEstimate(np.arange(n), np.zeros(n), np.zeros((n, 3)), None)
+    everything = ContactEstimate(np.arange(n), np.zeros(n), np.zeros((n, 3)), np.zeros((n, 3)), None)
     markers = ContactMarkers(system).fill(0, everything).markers
     links = {f"{item.owner}/{item.link}" for item in system.geometries}
     assert len(markers) == n
