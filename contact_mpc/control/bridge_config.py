@@ -25,9 +25,10 @@ class BridgeConfig(BaseModel):
         description="who adds the gravity torque, exactly one of both; always the robot with the position interface"
     )
     gain_set: str = Field(
-        "", description="effort interface: Kp, N m/rad, and Kd, N m s/rad, of this name in gain_sets of the "
-        "system file; empty: the robot's own"
-    )  # fmt: skip
+        default="",
+        description="effort interface: Kp, N m/rad, and Kd, N m s/rad, of this name in gain_sets of the system file; "
+        "empty: the robot's own",
+    )
     rate_hz: int = _quantity(1000, "Hz", "rate of joint states and commands", ge=100, le=1000)
     mpc_rate_hz: int = _quantity(20, "Hz", "rate of the tracker's plans, a divisor of 1000", ge=1, le=200)
     plan_delay_s: Seconds = _quantity(
