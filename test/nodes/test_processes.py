@@ -1,12 +1,21 @@
 """Starting processes of nodes: an interrupt never separates a process from its owner."""
 
 import signal
+from collections.abc import Iterator
 
 import pytest
 
 pytest.importorskip("rclpy")
 
 from contact_mpc.nodes.processes import interrupts_deferred
+
+
+@pytest.fixture(autouse=True)
+def interrupts() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt, also where the tests were started with SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def test_an_interrupt_waits_until_the_end_of_the_block() -> None:
