@@ -18,11 +18,10 @@ Source: G. Pannocchia, J. Rawlings, "Disturbance models for offset-free model-pr
 import numpy as np
 from numpy.typing import NDArray
 
-from contact_mpc.model.kinematic_tree import REVOLUTE
+from contact_mpc.model.lengths import tangent_lengths
 from contact_mpc.model.system import System
 
 FloatArray = NDArray[np.float64]
-ARM_M = 0.05  # length that makes rotations comparable with translations
 WEAKEST_SHARE = 0.1  # directions in which commands do less than this share of the most they can are not adapted
 
 
@@ -39,7 +38,7 @@ class CommandAdaptation:
 
     def __init__(self, system: System, gain: float) -> None:
         self._n_v_u, self._gain = system.n_v_u, gain
-        self._arms = np.where(system.tree.dof_kind[: system.n_v_u] == REVOLUTE, ARM_M, 1.0)
+        self._lengths = tangent_lengths(system)[: system.n_v_u]
         self.offset = np.zeros(system.n_a)
 
     def reset(self) -> None:
@@ -53,7 +52,7 @@ class CommandAdaptation:
 
     def project(self, B: FloatArray) -> FloatArray:
         """Return P (n_a, n_a), zero where the commands move nothing."""
-        B_u = self._arms[:, None] * B[: self._n_v_u]
+        B_u = self._lengths[:, None] * B[: self._n_v_u]
         _, s, Vt = np.linalg.svd(B_u, full_matrices=False)
         if s[0] == 0.0:
             return np.zeros((B.shape[1], B.shape[1]))

@@ -32,18 +32,11 @@ class ContactMatching:
         Pairs with a larger gap are no contacts, m.
     minimum_gap_m : float
         Gaps of all other pairs are raised to it, m.
-    balance_weight : float
-        Weight of the object's balance against that of the joints, -; forces in N, torques scaled by `arm_m`.
-    arm_m : float
-        Length that makes torques comparable with forces, m.
     """
 
-    def __init__(
-        self, system: System, model: Model, reach_m: float, minimum_gap_m: float, balance_weight: float = 1.0,
-        arm_m: float = 0.05,
-    ) -> None:
+    def __init__(self, system: System, model: Model, reach_m: float, minimum_gap_m: float) -> None:
         self.model, self.minimum_gap_m = model, minimum_gap_m
-        self._inference = ContactForces(system, model, reach_m, balance_weight, arm_m)
+        self._inference = ContactForces(system, model, reach_m)
 
     def match(
         self, ws: Newton, q: FloatArray, u: FloatArray, kappa: float, offset: FloatArray, slip: FloatArray

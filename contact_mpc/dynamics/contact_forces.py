@@ -13,7 +13,7 @@ from scipy.optimize import nnls
 from contact_mpc.dynamics.quadratic import Model
 from contact_mpc.geometry.contacts import Contacts
 from contact_mpc.geometry.fingers import closest_pair_per_finger, contact_jacobian, finger_of_pairs
-from contact_mpc.model.kinematic_tree import REVOLUTE
+from contact_mpc.model.lengths import tangent_lengths
 from contact_mpc.model.system import System
 
 FloatArray = NDArray[np.float64]
@@ -29,19 +29,11 @@ class ContactForces:
     ----------
     reach_m : float
         Pairs with a larger gap are no contacts, m.
-    balance_weight : float
-        Weight of the objects' balance against that of the joints, -; forces in N, torques scaled by `arm_m`.
-    arm_m : float
-        Length that makes torques comparable with forces, m.
     """
 
-    def __init__(
-        self, system: System, model: Model, reach_m: float, balance_weight: float = 1.0, arm_m: float = 0.05
-    ) -> None:
+    def __init__(self, system: System, model: Model, reach_m: float) -> None:
         self._model, self._reach_m, self._n_v = model, reach_m, system.n_v
-        turns = system.tree.dof_kind == REVOLUTE
-        self._rows = np.where(turns, 1.0 / arm_m, 1.0)
-        self._rows[: system.n_v_u] *= balance_weight
+        self._rows = 1.0 / tangent_lengths(system)  # torques become comparable with forces
         self._fingers = finger_of_pairs(system)
 
     def infer(self, contacts: Contacts, tau: FloatArray) -> tuple[IntArray, FloatArray]:

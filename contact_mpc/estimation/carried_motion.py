@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from contact_mpc.dynamics.cholesky import factorise, solve_in_place
 from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.newton import make_newton, measure_gaps
-from contact_mpc.geometry.contacts import EXTERNAL, Contacts, Pairs
+from contact_mpc.geometry.contacts import EXTERNAL, Contacts, Pairs, build_pairs
 from contact_mpc.geometry.fingers import closest_pair_per_finger, finger_of_pairs
 from contact_mpc.model.flags import COMPILED
-from contact_mpc.model.kinematic_tree import REVOLUTE
+from contact_mpc.model.lengths import tangent_lengths
 from contact_mpc.model.system import System
 
 FloatArray = NDArray[np.float64]
@@ -31,7 +31,6 @@ IntArray = NDArray[np.int64]
 REWEIGHTINGS = 3
 SLIP_SHARE = 0.2  # of the largest motion of a contact: a slip of this size halves the weight
 DAMPING = 1e-3  # against the weight 1 of a contact
-ARM_M = 0.05  # length that makes rotations comparable with translations
 LEAST_FINGERS = 2  # one alone holds nothing
 HISTORY_S = 1.0
 
@@ -50,13 +49,12 @@ class ContactCarry:
         self._model = build_model(system)
         self._fingers = finger_of_pairs(system)
         self._workspace = make_newton(self._model)
-        turns = system.tree.dof_kind[: system.n_v_u] == REVOLUTE
-        self._damping = DAMPING * np.where(turns, ARM_M**2, 1.0)
+        self._damping = DAMPING * tangent_lengths(system)[: system.n_v_u] ** 2
 
     @staticmethod
     def is_possible(system: System) -> bool:
         """Whether all contact pairs have the closed form that Jacobians come from."""
-        return not np.any(build_model(system).pairs.kind == EXTERNAL)
+        return not np.any(build_pairs(system).kind == EXTERNAL)
 
     def displacement(self, q: FloatArray, dq_a: FloatArray) -> FloatArray | None:
         """Return dx (n_v_u,) of the objects at q (n_q,) while the joints move by dq_a (n_a,).

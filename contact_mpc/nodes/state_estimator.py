@@ -134,7 +134,8 @@ class StateEstimatorNode(ContactNode):
             state = self._estimator.estimate(t_ns)
             assert state is not None
             object_motion(self._system, state)
-            self._publish_contacts(t_ns, state)
+            if self._contact_estimator is not None:
+                self._markers.fill(t_ns, self._contact_estimator.estimate(state))
 
     def spin_some(self, executor: Executor) -> None:
         """Handle what has arrived; in realtime sleep between ticks, since of what comes then only the newest counts."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.newton import make_newton, measure_gaps
 from contact_mpc.geometry.fingers import contact_jacobian, finger_of_pairs, first_body
-from contact_mpc.model.kinematic_tree import REVOLUTE
+from contact_mpc.model.lengths import tangent_lengths
 from contact_mpc.model.rotations import rotation_exp
 from contact_mpc.model.system import System
 from contact_mpc.planning.grasp import Grasp, compute_grasp
@@ -33,7 +33,6 @@ FRICTION_STEPS = (1.0, 0.8, 0.65)  # shares of the friction: the margin in the c
 USEFUL_ROOM_RAD = 0.15  # more room to the joint limits does not count
 RANDOM_SHARE = 0.4
 VARIATION_M, VARIATION_RAD = 0.003, 0.06  # standard deviations of a variation of object and joints
-ARM_M = 0.05  # length that makes rotations comparable with translations
 
 
 @dataclass(frozen=True)
@@ -211,7 +210,7 @@ class GraspSearch:
 
 
 def object_response(system: System, q: FloatArray, pairs: IntArray) -> FloatArray:
-    """Return (n_v_u, n_a): the objects' displacement, in m with rotations times `ARM_M`, for a motion of the joints.
+    """Return (n_v_u, n_a): the objects' displacement, in m (see `tangent_lengths`), for a motion of the joints.
 
     B_u of sticking contacts, -(J_u' J_u)^-1 J_u' J_a: its least singular value is that of the direction in which the
     joints can do least.
@@ -220,8 +219,8 @@ def object_response(system: System, q: FloatArray, pairs: IntArray) -> FloatArra
     ws = make_newton(model)
     measure_gaps(model, ws, q)
     J = np.vstack([contact_jacobian(model.pairs, ws.con, c, system.n_v) for c in pairs])
-    arms = np.where(system.tree.dof_kind[: system.n_v_u] == REVOLUTE, ARM_M, 1.0)
-    return np.asarray(arms[:, None] * np.linalg.lstsq(J[:, : system.n_v_u], -J[:, system.n_v_u :], rcond=None)[0])
+    lengths = tangent_lengths(system)[: system.n_v_u]
+    return np.asarray(lengths[:, None] * np.linalg.lstsq(J[:, : system.n_v_u], -J[:, system.n_v_u :], rcond=None)[0])
 
 
 def search_grasp(

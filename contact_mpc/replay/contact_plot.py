@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.estimation.carried_motion import ContactCarry
+from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.estimation.contact_estimate import ContactEstimator
 from contact_mpc.model.state import EstimatedState
 from contact_mpc.model.system import System
@@ -15,7 +16,6 @@ from contact_mpc.replay.record import RunRecord
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 SAMPLES = 200
-REACH_M = 0.004
 
 
 def plot_contact_forces(record: RunRecord, system: System, evaluation: ObjectEvaluation) -> Figure | None:
@@ -45,7 +45,7 @@ def _normal_forces(system: System, t_ns: IntArray, q: FloatArray, tau: FloatArra
     bodies = [system.geometries[item.geometry_b].body for item in system.contacts]
     of_contacts = [root_body(system, body) if body >= 0 else -1 for body in bodies]
     finger_of = [roots.index(root) if root in roots else -1 for root in of_contacts]
-    estimator = ContactEstimator(system, REACH_M)
+    estimator = ContactEstimator(system, EstimatorConfig().carry_reach_m)
     v, covariance = np.zeros(system.n_v), np.zeros((system.n_v_u, system.n_v_u))
     found = np.zeros((len(t_ns), len(roots)))
     for i, t in enumerate(t_ns.tolist()):

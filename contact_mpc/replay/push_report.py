@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import pinocchio as pin
 
+from contact_mpc.model.kinematics import forward_kinematics
 from contact_mpc.model.plan import Plan
 from contact_mpc.model.system import System
 from contact_mpc.replay.figures import ESTIMATED, REFERENCE, TRUE, Figure, axis
@@ -103,12 +103,12 @@ def _tool(k: int, run: PushRun, system: System) -> Figure:
 
 def _tool_positions(system: System, q_a: FloatArray) -> FloatArray:
     """Return positions (n, 3) of the tool's frame in the world, m."""
-    model = pin.buildModelFromUrdf(str(system.urdfs[system.config.robots[0].name].path))
-    data, frame = model.createData(), model.getFrameId(TOOL_LINK)
-    found = np.empty((len(q_a), 3))
-    for i, q in enumerate(q_a):
-        pin.framesForwardKinematics(model, data, q)
-        found[i] = data.oMf[frame].translation
+    body, X_BT = system.links[system.config.robots[0].name, TOOL_LINK]
+    q, found = system.q_default.copy(), np.empty((len(q_a), 3))
+    for i, row in enumerate(q_a):
+        q[system.n_q_u :] = row
+        R, p = forward_kinematics(system.tree, q)
+        found[i] = R[body] @ X_BT.p + p[body]
     return found
 
 

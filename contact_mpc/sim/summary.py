@@ -105,14 +105,14 @@ def _quantities(
     def offset_along(axis: int) -> Callable[[TrialOutcome], float]:
         return lambda item: float(item.drawn["object_offset_mm"][axis])
 
-    share = None if disturbance.friction_fraction is None else 100.0 * scale * disturbance.friction_fraction
-    friction: tuple[float, float, Callable[[TrialOutcome], float]] = (
-        (disturbance.friction_min, disturbance.friction_max, lambda item: float(item.drawn["friction"]))
-        if share is None
-        else (-share, share, lambda item: 100.0 * (item.drawn["friction_scale"] - 1.0))
-    )
-    found: dict[str, tuple[float, float, Callable[[TrialOutcome], float]]] = {
-        "friction" if share is None else "friction_percent": friction,
+    found: dict[str, tuple[float, float, Callable[[TrialOutcome], float]]] = {}
+    if disturbance.friction_fraction is None:
+        low, high = disturbance.friction_min, disturbance.friction_max
+        found["friction"] = (low, high, lambda item: float(item.drawn["friction"]))
+    else:
+        share = 100.0 * scale * disturbance.friction_fraction
+        found["friction_percent"] = (-share, share, lambda item: 100.0 * (item.drawn["friction_scale"] - 1.0))
+    found |= {
         "size_percent": (-size, size, lambda item: 100.0 * (item.drawn["size_scale"] - 1.0)),
         "mass_percent": (-mass, mass, lambda item: 100.0 * (item.drawn["mass_scale"] - 1.0)),
     }

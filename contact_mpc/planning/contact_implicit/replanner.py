@@ -47,6 +47,11 @@ class Slide:
     instance: Instance
     observer: SlideObserver
 
+    def travel(self, w: FloatArray) -> float:
+        """Return how far along the push the object at w (n_o,) is from its start, m."""
+        model = self.planner.model
+        return float(direction(model, self.instance.heading_rad) @ w) - self.instance.start(model)
+
 
 class PushReplanner:
     """Plans pushes again while they run; see the module.
@@ -186,10 +191,8 @@ class PushReplanner:
 
     def _observe(self, t_s: float, state: EstimatedState) -> None:
         assert self._slide is not None
-        instance, thing = self._slide.instance, self._slide.planner.model.thing
-        d = direction(self._slide.planner.model, instance.heading_rad)
-        travel = float(d @ thing.coordinates(state.q[: self._system.n_q_u])) - instance.start(self._planner.model)
-        self._slide.observer.add(t_s, travel)
+        w = self._slide.planner.model.thing.coordinates(state.q[: self._system.n_q_u])
+        self._slide.observer.add(t_s, self._slide.travel(w))
 
     def _push_again(self, t_s: float, start_s: float, state: EstimatedState) -> tuple[float, Plan] | None:
         assert self._horizon is not None and self._slide is not None
@@ -214,8 +217,7 @@ class PushReplanner:
         model, stop = slide.planner.model, slide.observer.stop()
         assert stop is not None
         d, w = direction(model, slide.instance.heading_rad), model.thing.coordinates(state.q[: self._system.n_q_u])
-        travel = float(d @ w) - slide.instance.start(model)
-        return np.asarray(w + d * (stop[1] - travel))
+        return np.asarray(w + d * (stop[1] - slide.travel(w)))
 
     def _resting_q_u(self, rest: FloatArray, state: EstimatedState) -> FloatArray:
         return self._planner.model.thing.q_u(rest, state.q[: self._system.n_q_u], float(rest[2]))
@@ -223,9 +225,8 @@ class PushReplanner:
     def _learn(self, slide: Slide, state: EstimatedState) -> ContactImplicitPlanner:
         """Return the planner with friction and restitution as the slide shows them."""
         model, instance, observer = slide.planner.model, slide.instance, slide.observer
-        start = instance.start(model)
-        travel = float(direction(model, instance.heading_rad) @ self._rest(state)) - start
-        ratio = observer.effect_of_hit(max(travel, LEAST_TRAVEL_M), instance.goal - start)
+        travel = max(slide.travel(self._rest(state)), LEAST_TRAVEL_M)
+        ratio = observer.effect_of_hit(travel, instance.goal - instance.start(model))
         restitution = float(np.clip((1.0 + model.settings.restitution) * ratio - 1.0, 0.0, LARGEST_RESTITUTION))
         return slide.planner.adapted(observer.slowing * float(model.thing.inertia[0]), restitution)
 
