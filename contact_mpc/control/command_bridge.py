@@ -202,12 +202,11 @@ class BridgeCore:
             self._warning, self._warned_ns = cause, self._state.t_ns or 0
 
     def _warning_at(self, t_ns: int) -> Cause:
-        """Return what to warn of at t_ns."""
-        if not self.lockstep and self.state_rate.is_off:
-            return Cause.STATE_RATE_OFF
-        if self._warning is not Cause.NONE and not 0 <= t_ns - self._warned_ns < WARNING_NS:
-            self._warning = Cause.NONE
-        return self._warning
+        """Return what to warn of at t_ns: what happened last before what lasts, which then comes back."""
+        if self._warning is not Cause.NONE and 0 <= t_ns - self._warned_ns < WARNING_NS:
+            return self._warning
+        self._warning = Cause.NONE
+        return Cause.STATE_RATE_OFF if not self.lockstep and self.state_rate.is_off else Cause.NONE
 
     # Commands.
 

@@ -383,6 +383,19 @@ def test_a_rate_that_falls_off_while_active_is_a_warning() -> None:
     assert (loop.mode, loop.cause) == (BridgeMode.ACTIVE, Cause.STATE_RATE_OFF)
 
 
+def test_a_warning_that_lasts_does_not_hide_one_of_the_moment() -> None:
+    loop = Loop(lockstep=False, mpc_rate_hz=1, plan_timeout_s=5.0)
+    loop.step()
+    loop.plan(Q, horizon_s=10.0)
+    loop.step(1500, advance_ns=1300_000)
+    assert loop.cause is Cause.STATE_RATE_OFF
+    loop.core.update_plan(loop.core.plans.current)
+    loop.step(1, advance_ns=1300_000)
+    assert loop.cause is Cause.PLAN_OLD
+    loop.step(800, advance_ns=1300_000)
+    assert loop.cause is Cause.STATE_RATE_OFF
+
+
 @pytest.mark.parametrize("interface", ["effort", "position"])
 def test_a_reset_goes_on_without_a_jump_on_the_wire(interface: str) -> None:
     """From the fault through the wait of the restart to the plan, no command differs more than the limits allow."""

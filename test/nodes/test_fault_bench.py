@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,9 @@ pytest.importorskip("mujoco")
 
 from contact_mpc.control.bridge_config import BridgeConfig
 from contact_mpc.control.bridge_status import BridgeMode, Cause
-from contact_mpc.errors import ConfigError
+from contact_mpc.errors import ConfigError, StackError
 from contact_mpc.estimation.config import EstimatorConfig
+from contact_mpc.nodes.faults.exit_watch import ExitWatch
 from contact_mpc.nodes.faults.injection import Injection
 from contact_mpc.nodes.faults.kinds import KINDS, LAG_GROWTH
 from contact_mpc.nodes.faults.limits import DetectionLimits
@@ -36,6 +38,16 @@ def test_an_unknown_kind_is_refused_with_those_allowed() -> None:
     with pytest.raises(ConfigError, match="state_melted.*allowed: .*state_nan"):
         check_kinds(["state_nan", "state_melted"])
     assert check_kinds([]) == list(KINDS)
+
+
+def test_the_end_of_a_killed_process_is_timed_by_the_system() -> None:
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as process:
+        watch = ExitWatch(process.pid)
+        with pytest.raises(StackError, match=f"process {process.pid} still ran"):
+            watch.wait_ns(0.05)
+        before_ns = time.monotonic_ns()
+        process.kill()
+        assert before_ns < watch.wait_ns(5.0) <= time.monotonic_ns()
 
 
 def test_spoilers_stop_delay_and_replay() -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from contact_mpc.errors import StackError
+from contact_mpc.nodes.faults.exit_watch import ExitWatch
 from contact_mpc.nodes.faults.kinds import KINDS, FaultKind
 from contact_mpc.nodes.faults.limits import DetectionLimits
 from contact_mpc.nodes.faults.rig import FaultRig
@@ -51,6 +52,8 @@ class Injection:
         From when all was mended until the bridge was active again, s; NaN for a hang.
     problem : str
         What went wrong, empty if nothing did.
+    exit_ms : float
+        From the signal to the system's report that the process has ended, ms; NaN where none is killed.
     position_excess_rad, velocity_excess_rad_s : float
         How far the robot itself left its limits between the fault and the start of the recovery, NaN without states.
     examples : dict
@@ -63,6 +66,7 @@ class Injection:
     violations: dict[str, int]
     recovery_s: float
     problem: str = ""
+    exit_ms: float = float("nan")
     position_excess_rad: float = float("nan")
     velocity_excess_rad_s: float = float("nan")
     examples: dict[str, str] = field(default_factory=dict)
@@ -87,6 +91,7 @@ class Injector:
     def __init__(self, rig: FaultRig, limits: DetectionLimits) -> None:
         self._rig, self._limits = rig, limits
         self._bags = 0
+        self._exit: ExitWatch | None = None
 
     def run(self, kind: FaultKind) -> Injection:
         """Inject one fault and come back to the bridge following plans."""
@@ -114,6 +119,7 @@ class Injector:
             violations,
             recovery_s,
             problem,
+            self._exit_ms(act_ns),
             *excess,
             dict(rig.monitor.examples),
         )
@@ -153,7 +159,8 @@ class Injector:
     def _is_settled(self, kind: FaultKind) -> bool:
         rig = self._rig
         has_history = kind.channel is None or len(rig.channels[kind.channel].history) >= kind.history
-        return rig.mode == "ACTIVE" and has_history and time.monotonic_ns() - rig.changed_ns > SETTLED_NS
+        is_unnamed = rig.cause not in kind.expected  # a warning of the fault before would hide this one's
+        return rig.mode == "ACTIVE" and is_unnamed and has_history and time.monotonic_ns() - rig.changed_ns > SETTLED_NS
 
     def _provide_recorder(self, is_needed: bool) -> None:
         supervisor = self._rig.supervisor
@@ -168,12 +175,16 @@ class Injector:
     def _act(self, kind: FaultKind) -> int:
         """Cause the fault; returns when, monotonic clock, ns."""
         rig, now_ns = self._rig, time.monotonic_ns()
+        self._exit = None
         if kind.action == "message":
             assert kind.channel is not None and kind.spoil is not None
             channel = rig.channels[kind.channel]
             channel.spoil(kind.spoil(channel))
         elif kind.action in ("kill", "signal"):
             assert kind.node is not None
+            if kind.action == "kill":
+                self._exit = rig.supervisor.watch_exit(kind.node)
+                now_ns = time.monotonic_ns()
             rig.supervisor.signal(kind.node, kind.number)
         elif kind.action == "stop_service":
             rig.supervisor.call("stop", SERVICE_TIMEOUT_S)
@@ -210,8 +221,18 @@ class Injector:
         naming = rig.find_naming(kind.expected)
         assert naming is not None
         spoilt = None if kind.channel is None or kind.action != "message" else rig.channels[kind.channel]
-        due_ns = self._limits.due_ns(kind.limit, act_ns, rig.channels, spoilt)
+        due_ns = self._limits.due_ns(kind.limit, self._limit_base_ns(kind, act_ns), rig.channels, spoilt)
         return naming.name, (naming.receipt_ns - due_ns) * 1e-6
+
+    def _limit_base_ns(self, kind: FaultKind, act_ns: int) -> int:
+        """Return from when on the fault could be seen: the act, or the end of the process that it killed."""
+        if kind.limit != "exit":
+            return act_ns
+        assert self._exit is not None
+        return self._exit.wait_ns(EXIT_TIMEOUT_S)
+
+    def _exit_ms(self, act_ns: int) -> float:
+        return np.nan if self._exit is None else 1e-6 * (self._exit.wait_ns(EXIT_TIMEOUT_S) - act_ns)
 
     # Afterwards.
 

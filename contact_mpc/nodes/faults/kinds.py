@@ -3,8 +3,9 @@
 Limits of detection (see `limits.py`): "first" the first spoilt message; "state_fault" the age of the state that is a
 fault; "lag" the arrival of the first state that is so late, which a growing delay postpones by that delay; "plan_due"
 the instant at which the first spoilt plan takes effect; "plan_age" the age at which the last good plan is stale;
-"pose_age" the age at which the estimator gives up, with one tick of the tracker and the delay of its plan; "act" the
-act itself; "wind_down" the time to zero torque; "flush" the recorder's next write.
+"pose_age" the age at which the estimator gives up, with one tick of the tracker and the delay of its plan; "exit" the
+system's report that a killed process has ended, which comes after it took the memory back; "act" the act itself;
+"wind_down" the time to zero torque; "flush" the recorder's next write.
 """
 
 import signal
@@ -21,7 +22,7 @@ from contact_mpc.nodes import messages
 from contact_mpc.nodes.faults.channel import Channel, Spoiler
 from contact_mpc.nodes.faults.spoilers import Delay, Edit, Multiply, Replay, Stop
 
-Limit = Literal["first", "state_fault", "lag", "plan_due", "plan_age", "pose_age", "act", "wind_down", "flush"]
+Limit = Literal["first", "state_fault", "lag", "plan_due", "plan_age", "pose_age", "exit", "act", "wind_down", "flush"]
 Action = Literal["message", "kill", "signal", "stop_service", "late_discovery", "disk_full"]
 SHIFT_NS = 1_000_000_000
 PLAN_COPIES, PLAN_SPACING_S = 10, 0.005  # of 20 Hz
@@ -198,10 +199,10 @@ _KINDS = (
     FaultKind("late_discovery", ("WAITING",), "act", action="late_discovery", channel="state"),
     _kill("state_estimator", "PLAN_STALE", "plan_age"),
     _kill("mpc_tracker", "PLAN_STALE", "plan_age"),
-    _kill("trajectory_server", "ended trajectory_server", "act"),
+    _kill("trajectory_server", "ended trajectory_server", "exit"),
     _kill("plant", "STATE_LOST", "state_fault"),
-    _kill("command_bridge", "ended command_bridge", "act"),
-    _kill("recorder", "ended recorder", "act"),
+    _kill("command_bridge", "ended command_bridge", "exit"),
+    _kill("recorder", "ended recorder", "exit"),
     _end("sigint_in_motion", signal.SIGINT),
     _end("sigterm_in_motion", signal.SIGTERM),
     FaultKind("disk_full", ("ERROR recorder",), "flush", action="disk_full", node="recorder"),

@@ -37,7 +37,7 @@ class DetectionLimits:
         limit : str
             Kind of limit.
         act_ns : int
-            When the fault was caused.
+            When the fault was caused; for "exit" when the system had ended the process.
         channels : dict of Channel
             "state", "pose", "plan".
         spoilt : Channel or None
@@ -62,4 +62,4 @@ class DetectionLimits:
             return act_ns + round(FLUSH_PERIOD_S * NS_PER_S)
         if limit == "wind_down":
             return act_ns + round(config.effort_fraction / config.torque_rate_per_s * NS_PER_S)
-        return act_ns if limit == "act" else first_ns
+        return act_ns if limit in ("act", "exit") else first_ns

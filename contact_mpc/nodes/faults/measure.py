@@ -107,6 +107,7 @@ def summarise(injections: list[Injection]) -> dict[str, Any]:
         "late": [f"{i.kind}: {i.detection_ms:.1f} ms" for i in late][:50],
         "problems": problems[:50],
         "detection_ms": {name: _statistics([i.detection_ms for i in group]) for name, group in by_kind.items()},
+        "exit_ms": {name: _statistics([i.exit_ms for i in group]) for name, group in by_kind.items()},
         "recovery_s": {name: _statistics([i.recovery_s for i in group]) for name, group in by_kind.items()},
         "named": {name: sum(i.named is not None for i in group) for name, group in by_kind.items()},
         "goal_met": not (violations or hangs or late or problems),

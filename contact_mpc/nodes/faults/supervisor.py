@@ -9,6 +9,7 @@ from lifecycle_msgs.srv import ChangeState, GetState
 from std_srvs.srv import Trigger
 
 from contact_mpc.errors import StackError
+from contact_mpc.nodes.faults.exit_watch import ExitWatch
 from contact_mpc.nodes.lifecycle_client import TRANSITIONS
 from contact_mpc.nodes.stack import Stack
 
@@ -56,6 +57,10 @@ class Supervisor:
     def signal(self, name: str, number: int) -> None:
         """Send a signal to a node's process."""
         self._stack.processes[name].signal(number)
+
+    def watch_exit(self, name: str) -> ExitWatch:
+        """Return what learns when the system ends a node's process."""
+        return ExitWatch(self.pid(name))
 
     def pid(self, name: str) -> int:
         """Return the process id of a node."""
