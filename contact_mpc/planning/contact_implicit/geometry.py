@@ -9,6 +9,7 @@ from contact_mpc.planning.contact_implicit.model import Model
 FloatArray = NDArray[np.float64]
 DAMPING = 1e-4
 RESOLVING_STEPS = 3
+LEADING_POINTS = 20
 MARGIN_RAD = 0.02
 
 
@@ -46,3 +47,8 @@ class ToolGeometry:
             q = np.clip(q, system.q_min + MARGIN_RAD, system.q_max - MARGIN_RAD)
             found.append(q)
         return np.array(found)
+
+    def lead(self, q_start: FloatArray, target: FloatArray) -> FloatArray:
+        """Return joint positions (n_r,) whose head is near target (3,), m, led there straight from q_start."""
+        p, _ = self.head(q_start)
+        return self.follow(q_start, p + np.linspace(0.0, 1.0, LEADING_POINTS)[:, None] * (target - p))[-1]

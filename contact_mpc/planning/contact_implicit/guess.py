@@ -1,7 +1,10 @@
 """Initial guess: one hit at a given time, after which the object coasts to its goal.
 
-The head speeds up to the object, pushes it off at the speed that carries it to the goal, and brakes while the object
-coasts. Nothing of it binds the search; it settles in which local minimum it ends, so several are tried.
+The arm speeds up, joint by joint, to its posture at the hit, pushes the object off at the speed that carries it to the
+goal, and brakes while the object coasts. Nothing of it binds the search; it settles in which local minimum it ends, so
+several are tried. The posture at the hit is found from one that is near it, not by leading the head there from where
+the arm is: an arm that comes folded from an earlier push would be led past its base into postures from which nothing
+converges (of 37 such states none had a solution at the first three instants for a hit, with this posture all at each).
 """
 
 import numpy as np
@@ -24,8 +27,10 @@ def guess(model: Model, program: Program, geometry: ToolGeometry, instance: Inst
     speed = _coasting(model, instance, contact_step, steps)
     travel = np.cumsum(dt * speed)
     w = x_0[n : n + o] + travel[:, None] * d
-    q = geometry.follow(x_0[:n], _head_path(model, geometry, instance, contact_step, speed))
-    q[0] = x_0[:n]
+    reach = _reach(model, geometry, instance, contact_step, speed)
+    q_hit = geometry.lead(instance.hit_posture(model), reach[0])
+    approach = x_0[:n] + (np.arange(contact_step)[:, None] / contact_step) ** 2 * (q_hit - x_0[:n])
+    q = np.vstack([approach, geometry.follow(q_hit, reach)])
     v = np.vstack([x_0[n + o : 2 * n + o], np.diff(q, axis=0) / dt])
     v = np.clip(v, -model.system.v_max, model.system.v_max)
     x = np.hstack([q, w, v, speed[:, None] * d])
@@ -53,19 +58,15 @@ def _coasting(model: Model, instance: Instance, contact_step: int, steps: int) -
     return speed * distance / max(float(dt * speed.sum()), 1e-9)
 
 
-def _head_path(
+def _reach(
     model: Model, geometry: ToolGeometry, instance: Instance, contact_step: int, speed: FloatArray
 ) -> FloatArray:
-    """Positions of the head (N, 3), m: from the start to the object, then behind it until it brakes."""
+    """Positions of the head (N - contact_step, 3), m: at the object, then behind it until it brakes."""
     n, o, thing = model.n_r, model.n_o, model.thing
     d, w_0 = direction(model, instance.heading_rad), instance.x_0[n : n + o]
-    start, _ = geometry.head(instance.x_0[:n])
-    braking = np.zeros(len(speed))
-    count = min(BRAKING_STEPS, len(speed) - 1 - contact_step)
-    braking[contact_step + 1 : contact_step + 1 + count] = 1.0 - np.arange(count) / count
+    near, _ = geometry.head(instance.hit_posture(model))
+    braking = np.zeros(len(speed) - contact_step)
+    count = min(BRAKING_STEPS, len(braking) - 1)
+    braking[1 : 1 + count] = 1.0 - np.arange(count) / count
     followed = np.cumsum(model.dt_s * braking * speed[contact_step + 1])
-    reach = [thing.touch(w_0 + s * d, instance.heading_rad, start, model.head_radius_m) for s in followed]
-    share = np.ones(len(speed))
-    share[: contact_step + 1] = np.cumsum(np.arange(contact_step + 1.0) ** 2)
-    share[: contact_step + 1] /= max(share[contact_step], 1.0)
-    return start + share[:, None] * (np.array(reach) - start)
+    return np.array([thing.touch(w_0 + s * d, instance.heading_rad, near, model.head_radius_m) for s in followed])

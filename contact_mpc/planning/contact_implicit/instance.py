@@ -29,6 +29,8 @@ class Instance:
         0: the goal is a constraint. Otherwise it is not, and this weighs (d . w - goal)^2 in the cost, 1/m^2.
     is_measured : bool
         Whether x_0 comes from a plant: rows of x_0 alone are then left out.
+    posture : (n_r,) array or None
+        Joint positions near which guesses look for the posture of a hit; None: those of x_0.
     """
 
     x_0: FloatArray
@@ -37,6 +39,7 @@ class Instance:
     goal: float
     goal_weight: float = 0.0
     is_measured: bool = False
+    posture: FloatArray | None = None
 
     def parameters(self, model: Model) -> FloatArray:
         """Return the shared parameters, in the order of `SHARED`."""
@@ -49,6 +52,10 @@ class Instance:
             "goal_weight": self.goal_weight,
         }
         return np.array([values[name] for name in SHARED])
+
+    def hit_posture(self, model: Model) -> FloatArray:
+        """Return joint positions (n_r,) near which guesses look for the posture of a hit."""
+        return self.x_0[: model.n_r] if self.posture is None else self.posture
 
     def start(self, model: Model) -> float:
         """Return d . w at the start, m (rad)."""

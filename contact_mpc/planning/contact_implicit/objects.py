@@ -14,7 +14,6 @@ block tips, a ball slides (after a hit through its centre it ends with the veloc
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
 
 import casadi as ca
 import numpy as np
@@ -48,7 +47,6 @@ class PushedObject(ABC):
     inertia: FloatArray
     damping: FloatArray
     breakaway_n: float
-    is_hit: ClassVar[bool] = False  # whether a contact is a hit, through which the tool keeps its speed
 
     @property
     def n_o(self) -> int:
@@ -99,7 +97,6 @@ class Block(PushedObject):
     half_depth_m: float
     half_width_m: float
     height_m: float
-    is_hit: ClassVar[bool] = True
 
     def gap(self, w: ca.SX, p_e: ca.SX, heading: ca.SX) -> ca.SX:  # noqa: ARG002, D102
         n = ca.vertcat(ca.cos(w[2]), ca.sin(w[2]))
@@ -185,7 +182,6 @@ class Ball(PushedObject):
     """A ball with w = (x, y) that rolls without slip: inertia m + I / r^2."""
 
     radius_m: float
-    is_hit: ClassVar[bool] = True
 
     def gap(self, w: ca.SX, p_e: ca.SX, heading: ca.SX) -> ca.SX:  # noqa: D102
         return ca.dot(self.direction(heading), w - p_e[:2]) - self.radius_m
@@ -251,9 +247,7 @@ def build_object(system: System) -> PushedObject:
         size, weight = boxes[0].size, -mass * system.config.gravity_m_s2[2]
         diagonal = np.array([mass, mass, float(inertia[2, 2])])
         friction = _ground_friction(system) * weight
-        return Block(
-            system, diagonal, damping[[0, 1, 3]], friction, 0.5 * size[0], 0.5 * size[1], _top(boxes[0])
-        )
+        return Block(system, diagonal, damping[[0, 1, 3]], friction, 0.5 * size[0], 0.5 * size[1], _top(boxes[0]))
     raise ModelError(
         f"{system.path}: object '{item.name}' is none that can be pushed: a box on joints x, y, z and turn, a box on "
         f"one vertical hinge, or a free sphere; found {item.mobility}, joints {kinds}, {len(shapes)} shapes"

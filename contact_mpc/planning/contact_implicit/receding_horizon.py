@@ -3,7 +3,8 @@
 The horizon keeps its N stages and begins at the measured state, half a step ahead of it (see `plan_file`). The last
 solution, moved on in time, names the modes and is the first guess, so that one solve with fixed modes is enough.
 
-    a hit to come       solve with its mode: approach and force change so that the object stops at the goal
+    a hit to come       solve with its mode: approach and force change so that the object stops at the goal; one that
+                        nothing stops passes it when the first plan said, and its goal at the later end lies further
     a hit due           keep the plan: within a step of the impact the arm cannot change the impulse any more
     none to come        the object coasts: nothing can be done where it will stop at the goal or beyond it
     it will stop short  `push_again` solves for another push from where the object will rest
@@ -32,6 +33,7 @@ from contact_mpc.planning.contact_implicit.result import ContactImplicitResult, 
 FloatArray = NDArray[np.float64]
 DUE_STEPS = 2
 STOPS_SHORT_M = 0.005
+LIMIT_NOISE_RAD = 0.01
 
 
 class ReplanStatus(Enum):
@@ -89,6 +91,8 @@ class RecedingHorizon:
         started = time.process_time()
         now = measured_instance(self.planner, self.instance, q, v)
         contact, x, u, is_due = self._move_on(t_s, now)
+        if np.any(contact) and not self.planner.model.has_friction:
+            now = replace(now, goal=self._goal_at_end(t_s, now, int(np.flatnonzero(contact)[0])))
         force = np.where(contact, np.maximum(u[:, self.planner.model.n_r], 1.0), 0.0)
         error = _coasted(self.planner.model, now) + now.start(self.planner.model) - now.goal
         if is_due or not np.any(contact):
@@ -122,6 +126,19 @@ class RecedingHorizon:
             cpu_s = time.process_time() - started
             return ReplanOutcome(ReplanStatus.INVALID_STATE, None, self, None, cpu_s, error)
         return self._outcome(t_s, now, self.planner.plan_hit(now), started, error)
+
+    def _goal_at_end(self, t_s: float, now: Instance, contact_step: int) -> float:
+        """Return d . w at the end of the horizon from t_s, for an object that nothing stops and that is in time.
+
+        After a hit in step c, n = N - 1 - c steps before the end, it has gone S(n) = sum_{j < n} r^j times its first
+        step, r = 1 - dt D / M. The goal was for the end of the last horizon, s steps earlier, so it lies
+        S(n) / S(n - s) times as far from the start.
+        """
+        model = self.planner.model
+        keeps = 1.0 - model.dt_s * float(model.thing.damping[0] / model.thing.inertia[0])
+        travel = np.cumsum(keeps ** np.arange(self.planner.program.steps - contact_step))
+        earlier, start = round((t_s - self.t_s) / model.dt_s), now.start(model)
+        return start + (now.goal - start) * float(travel[-1] / travel[-1 - earlier])
 
     def _coasting(self, error: float) -> ReplanStatus:
         if not self.planner.model.has_friction or abs(error) <= STOPS_SHORT_M:
@@ -172,21 +189,23 @@ def _push_to_goal(model: Model, now: Instance, force: FloatArray, x: FloatArray,
     u[:, n], u[:, n + 1] = force, model.thing.breakaway_n * (speed[:, 0] > 0.0)
 
 
-def measured_instance(
-    planner: ContactImplicitPlanner, instance: Instance, q: FloatArray, v: FloatArray
-) -> Instance:
-    """Return the instance from a measured state (n_q,), (n_v,).
+def measured_instance(planner: ContactImplicitPlanner, instance: Instance, q: FloatArray, v: FloatArray) -> Instance:
+    """Return the instance from a measured state (n_q,), (n_v,), for hits in postures near that of the given instance.
 
-    What the program does not know (turning, drift) is left out.
+    What the program does not know (turning, drift) is left out, and what noise puts beyond the joints' limits.
     """
     model, system = planner.model, planner.model.system
     q_u, v_u = q[: system.n_q_u], v[: system.n_v_u]
     d = direction(model, instance.heading_rad)
     w_dot = d * max(float(d @ model.thing.rates(q_u, v_u)), 0.0)
     half_step, v_a = 0.5 * model.dt_s, v[system.n_v_u :]
-    q_a, w = q[system.n_q_u :] + half_step * v_a, model.thing.coordinates(q_u) + half_step * w_dot
+    q_a = q[system.n_q_u :] + half_step * v_a
+    inside = np.clip(q_a, system.q_min, system.q_max)
+    q_a = np.where(np.abs(q_a - inside) <= LIMIT_NOISE_RAD, inside, q_a)
+    w = model.thing.coordinates(q_u) + half_step * w_dot
     x_0 = np.concatenate([q_a, w, v_a, w_dot])
-    return replace(instance, x_0=x_0, q_u=np.array(q_u), is_measured=True)
+    posture = instance.hit_posture(model)
+    return replace(instance, x_0=x_0, q_u=np.array(q_u), is_measured=True, posture=posture)
 
 
 def start_receding_horizon(

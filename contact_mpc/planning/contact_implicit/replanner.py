@@ -220,7 +220,9 @@ class PushReplanner:
         return np.asarray(w + d * (stop[1] - slide.travel(w)))
 
     def _resting_q_u(self, rest: FloatArray, state: EstimatedState) -> FloatArray:
-        return self._planner.model.thing.q_u(rest, state.q[: self._system.n_q_u], float(rest[2]))
+        assert self._horizon is not None
+        heading = float(rest[2]) if isinstance(self._planner.model.thing, Block) else self._horizon.instance.heading_rad
+        return self._planner.model.thing.q_u(rest, state.q[: self._system.n_q_u], heading)
 
     def _learn(self, slide: Slide, state: EstimatedState) -> ContactImplicitPlanner:
         """Return the planner with friction and restitution as the slide shows them."""

@@ -111,9 +111,8 @@ class ResidualChecker:
             q_next - q - dt * v_next, w_next - w - dt * w_dot_next,
         ])  # fmt: skip
         rebound = rate_next + model.settings.restitution * rate
-        products = [lam * rebound, *(lam * aligned), *(lam * aligned_next)]
-        if model.thing.is_hit:
-            products.append(lam * float(by_q_next @ v_next - by_q @ v))
+        kept = float(by_q_next @ v_next - by_q @ v)
+        products = [lam * rebound, *(lam * aligned), *(lam * aligned_next), lam * kept]
         products += [float(lam * item) for item in model.thing.slip(ca.SX(p), ca.SX(p_next))]
         below = [lam, phi_next, *(lam * face)]
         if k or not instance.is_measured:

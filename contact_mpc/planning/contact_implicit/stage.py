@@ -138,9 +138,8 @@ def _rows(s: _Symbols, tau: ca.SX, next_x: ca.SX) -> Iterator[tuple[str, ca.SX]]
     thing, heading, w, head = s.model.thing, s.of("heading_rad"), s.split()[1], s.point(0.0)
     rebound = s.at_next(s.gap_rate(), next_x) + s.of("restitution") * s.gap_rate()
     aligned, face = (ca.vertcat(*items) for items in (thing.aligned(w, head, heading), thing.face(w, head, heading)))
-    steady = ca.vertcat(s.at_next(aligned, next_x), *thing.slip(head, s.at_next(head, next_x)))
-    if thing.is_hit:
-        steady = ca.vertcat(steady, s.at_next(s.tool_rate(), next_x) - s.tool_rate())
+    kept = s.at_next(s.tool_rate(), next_x) - s.tool_rate()
+    steady = ca.vertcat(s.at_next(aligned, next_x), *thing.slip(head, s.at_next(head, next_x)), kept)
     yield "torque", tau / ca.SX(s.model.system.tau_max_nm)
     yield from _state_rows(s)
     yield "rebound", rebound

@@ -3,22 +3,23 @@
 import numpy as np
 import pytest
 
-from contact_mpc.planning.contact_implicit.instance import Instance
+from contact_mpc.model.task import load_task
+from contact_mpc.planning.contact_implicit.instance import Instance, direction
 from contact_mpc.planning.contact_implicit.planner import ContactImplicitPlanner
 from contact_mpc.planning.contact_implicit.receding_horizon import (
     RecedingHorizon,
     ReplanStatus,
+    measured_instance,
     start_receding_horizon,
 )
 from contact_mpc.planning.contact_implicit.result import ContactImplicitResult
+from contact_mpc.planning.contact_implicit.task import build_instance, read_settings
 
 FloatArray = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 
 @pytest.fixture
-def horizon(
-    planner: ContactImplicitPlanner, instance: Instance, result: ContactImplicitResult
-) -> RecedingHorizon:
+def horizon(planner: ContactImplicitPlanner, instance: Instance, result: ContactImplicitResult) -> RecedingHorizon:
     return start_receding_horizon(planner, instance, result)
 
 
@@ -72,3 +73,39 @@ def test_what_no_push_can_mend_has_a_status_and_no_plan(horizon: RecedingHorizon
     assert abs(coasting.stops_at_m) < 0.01
     assert beyond.status is ReplanStatus.OVERSHOOT and beyond.stops_at_m > 0.05
     assert all(outcome.plan is None for outcome in (due, beyond))
+
+
+def test_an_arm_that_comes_folded_from_a_push_finds_another(horizon: RecedingHorizon) -> None:
+    """Joints and block as after a push by 0.7 m; led past its base, the head ends in postures that reach nothing."""
+    q = np.array([0.505, -0.469, 0.0, -1.576, 2.179, 0.143, 2.783, 1.082, 1.238])
+    v = np.array([0.0, 0.0, 0.0, 0.0, 0.003, -0.278, 0.027, 0.584, -0.178])
+    for goal in (0.584, 0.479):  # 11.5 cm and 1 cm
+        outcome = horizon.push_again(1.154, q, v, goal, -1.576)
+        assert outcome.status is ReplanStatus.REPLANNED and outcome.plan is not None
+        d = direction(horizon.planner.model, -1.576)
+        assert float(d[:2] @ outcome.plan.q[-1, :2]) == pytest.approx(goal, abs=1e-6)
+
+
+def test_noise_at_the_end_of_a_joint_is_no_invalid_state(horizon: RecedingHorizon) -> None:
+    t_s, q, v = measured(horizon, 3)
+    q[6] = horizon.planner.model.system.q_max[2] + 1e-4
+    v[6] = 0.0
+    now = measured_instance(horizon.planner, horizon.instance, q, v)
+    assert now.x_0[2] == horizon.planner.model.system.q_max[2]
+
+
+@pytest.mark.parametrize("name", ["anypulator_ball", "anypulator_door"])
+def test_what_nothing_stops_still_passes_its_goal_when_the_first_plan_said(name: str) -> None:
+    task = load_task(name)
+    planner = ContactImplicitPlanner(task.system, read_settings(task))
+    instance = build_instance(task, planner, None, None)
+    horizon, k = start_receding_horizon(planner, instance, planner.plan(instance)), 4
+    model, x = planner.model, horizon.solution.x[k]
+    n, o = model.n_r, model.n_o
+    q = np.concatenate([instance.q_u, x[:n] - 0.5 * model.dt_s * x[n + o : 2 * n + o]])
+    v = np.concatenate([np.zeros(task.system.n_v_u), x[n + o : 2 * n + o]])
+    outcome = horizon.replan(k * model.dt_s, q, v)
+    assert outcome.status is ReplanStatus.REPLANNED
+    w = outcome.horizon.solution.x[:, n : n + o]
+    d = direction(model, instance.heading_rad)
+    assert float(d @ w[-1 - k]) == pytest.approx(instance.goal, abs=1e-6)
