@@ -1,9 +1,10 @@
 """A plan through contact from start to goal: trees, their motions, and the proof under the unsmoothed model.
 
-A tree is grown to where the goal is near, its path made a motion of the second-order cone program, the unsmoothed
-model, and refined. From where that ends the next tree goes on, with what is left of the budget of nodes, until the goal
-is met. At last the commands are replayed open loop from the start: a plan is valid where every step has a solution,
-commands stay within the joint limits, and the object ends within the tolerances.
+A tree is grown to where the goal is near, or to a number of nodes; the path to its best node is made a motion of the
+second-order cone program, the unsmoothed model, and refined. From where that ends the next tree goes on, with samples
+drawn the closer to the goal the nearer it is. After trees that brought the object no nearer the next attempt begins at
+the start. All trees share one budget of nodes. At last the commands are replayed open loop from the start: a plan is
+valid where every step has a solution, commands stay within the joint limits, and the object ends within the tolerances.
 """
 
 from collections.abc import Callable
@@ -23,7 +24,10 @@ from contact_mpc.planning.rrt import GrownTree, TreePlanner
 
 FloatArray = NDArray[np.float64]
 SEED_STEP = 1_000_000  # between the seeds of the trees of one plan
-NEAR, CLOSE = 2.0, 0.95  # tolerances of the goal within which the first tree and those that go on from it arrive
+NEAR, CLOSE = 2.0, 0.95  # tolerances of the goal within which a tree arrives: at first, and from within the first
+LEAST_GAIN = 0.1  # share of the distance to the goal that a tree takes off, or it counts as failed
+MOST_FAILED = 2  # trees in a row, before the next attempt begins at the start
+LEAST_SPREAD = 0.2  # of samples about the goal, as share of their ranges
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,8 @@ class GlobalPlan:
     plan : Plan
         As far as the motion goes, which may not be the goal.
     trees : tuple of GrownTree
-        In the order of growth; the plan goes along their paths, one after the other.
+        In the order of growth, those of attempts that were given up included. The plan goes along the paths of those of
+        the best attempt, one after the other.
     is_free : (N + 1,) array of bool
         Instants between grasps.
     replay : Replay
@@ -80,20 +85,43 @@ def plan_globally(
         As `TreePlanner.grow`.
     """
     problem, left = planner.problem, planner.problem.file.rrt.nodes if nodes is None else nodes
-    dynamics = _unsmoothed(problem)
+    dynamics, goal = _unsmoothed(problem), planner.goal
     trees: list[GrownTree] = []
-    motion: Motion | None = None
+    best: Motion | None = None
     while True:
-        arrival = NEAR if motion is None else CLOSE
-        trees.append(planner.grow(seed + SEED_STEP * len(trees), left, True, progress, start, arrival))
-        grown, left = trees[-1], left - len(trees[-1].tree.q)
-        motion = motion or Motion(planner, grown.tree.q[0], grown.tree.u[0], dynamics)
-        status = _go_on(motion, grown)
-        start = (motion.q, motion.u)
-        if problem.is_reached(motion.q):
-            return _finish(motion, tuple(trees), seed, "reached")
-        if status != "reached" or left < 1:
-            return _finish(motion, tuple(trees), seed, "nodes" if status == "reached" else status)
+        motion: Motion | None = None
+        failed = 0
+        while left > 0 and failed < MOST_FAILED:
+            here = start if motion is None else (motion.q, motion.u)
+            arrival, spread = (NEAR, 1.0) if motion is None else _aim(problem, motion)
+            count = min(left, problem.file.rrt.tree_nodes)
+            grown = planner.grow(seed + SEED_STEP * len(trees), count, True, progress, here, arrival, spread)
+            trees.append(grown)
+            left -= len(grown.tree.q)
+            motion = motion or Motion(planner, grown.tree.q[0], grown.tree.u[0], dynamics)
+            before = motion.object_error(goal)
+            status = _go_on(motion, grown)
+            failed = 0 if motion.object_error(goal) < (1.0 - LEAST_GAIN) * before else failed + 1
+            if best is None or motion.object_error(goal) < best.object_error(goal):
+                best = motion.copy()
+            if problem.is_reached(motion.q):
+                return _finish(motion, tuple(trees), seed, "reached")
+            if status == "interrupted":
+                return _finish(best, tuple(trees), seed, status)
+            if status == "stuck":
+                break
+        assert best is not None and motion is not None
+        if left < 1 or (status == "stuck" and not motion.rows.u):
+            return _finish(best, tuple(trees), seed, "stuck" if trees[-1].status == "stuck" else "nodes")
+
+
+def _aim(problem: Problem, motion: Motion) -> tuple[float, float]:
+    """Return how near a tree from where a motion ends shall come, in tolerances, and the spread of its samples."""
+    angle, distance = problem.errors(motion.q)
+    is_near = angle <= NEAR * problem.file.tolerance_deg and distance <= NEAR * problem.file.tolerance_mm
+    whole = motion.planner.object_distance(problem.configuration(problem.start_u), motion.planner.goal)
+    share = motion.object_error(motion.planner.goal) / max(whole, 1e-9)
+    return CLOSE if is_near else NEAR, min(1.0, LEAST_SPREAD + share)
 
 
 def _go_on(motion: Motion, grown: GrownTree) -> str:
@@ -140,8 +168,8 @@ def replay(problem: Problem, plan: Plan) -> Replay:
 
 def _build_plan(motion: Motion, trees: tuple[GrownTree, ...], seed: int) -> Plan:
     """Time the rows of a motion by the speed of their commands; forces become impulses of the steps."""
-    problem, rows, root = motion.planner.problem, motion.rows, trees[0].tree
-    u, q = np.vstack([root.u[:1], *rows.u]), np.vstack([root.q[:1], *rows.q])
+    problem, rows, (q_start, u_start) = motion.planner.problem, motion.rows, motion.start
+    u, q = np.vstack([u_start, *rows.u]), np.vstack([q_start, *rows.q])
     slowest = np.max(np.abs(np.diff(u, axis=0)), axis=1, initial=0.0) / problem.file.speed_rad_per_s
     dt = np.maximum(slowest, problem.file.rrt.h_s)
     impulses = np.zeros((len(u), len(motion.planner.model.mu), 3))

@@ -35,18 +35,18 @@ class Rows:
 
 
 class Motion:
-    """Commands from a start (q, u); rows are those of `dynamics`, none without."""
+    """Commands from a start (q, u), which `start` keeps; rows are those of `dynamics`, none without."""
 
     def __init__(
         self, planner: TreePlanner, q: FloatArray, u: FloatArray, dynamics: ContactDynamics | None = None,
-        rows: Rows | None = None,
+        rows: Rows | None = None, start: tuple[FloatArray, FloatArray] | None = None,
     ) -> None:
         self.planner, self.q, self.u, self.dynamics = planner, q.copy(), u.copy(), dynamics
-        self.rows = rows or Rows()
+        self.rows, self.start = rows or Rows(), start or (self.q, self.u)
 
     def copy(self) -> "Motion":
         """Return a motion that may go on differently."""
-        return Motion(self.planner, self.q, self.u, self.dynamics, self.rows.copy())
+        return Motion(self.planner, self.q, self.u, self.dynamics, self.rows.copy(), self.start)
 
     def preview(self) -> "Motion":
         """Return a motion from here in the tree's model, without rows."""
@@ -57,7 +57,13 @@ class Motion:
         self.q, self.u, self.rows = other.q, other.u, other.rows
 
     def command_all(self, commands: FloatArray, is_free: bool = False) -> bool:
-        """Make one step per row (n, n_a); False, with the steps before, where the model has none or penetrates."""
+        """Make one step per row (n, n_a); False where the model has none or penetrates, with the steps before.
+
+        Nor does it move where a row is outside the joint limits.
+        """
+        system = self.planner.problem.system
+        if np.any((commands < system.q_min) | (commands > system.q_max)):
+            return False
         if self.dynamics is not None:
             return all(self._step(self.dynamics, row, is_free) for row in commands)
         planner, steps = self.planner, make_steps(len(commands), len(self.u))
@@ -90,6 +96,4 @@ class Motion:
 
     def object_error(self, q_ref: FloatArray) -> float:
         """Return the distance of the object from that of q_ref (n_q,) in the global metric, rad."""
-        growth, system = self.planner.growth, self.planner.problem.system
-        e = system.difference(q_ref, self.q)[: system.n_v_u]
-        return float(np.sqrt(np.sum(growth.weight * e**2)))
+        return self.planner.object_distance(self.q, q_ref)

@@ -41,7 +41,10 @@ class CoordinateConfig(_Frozen):
 class RrtConfig(_Frozen):
     """Parameters of the tree."""
 
-    nodes: int = Field(default=1000, ge=1, le=1_000_000, description="nodes at most")
+    nodes: int = Field(default=1000, ge=1, le=1_000_000, description="nodes of all trees of a plan at most")
+    tree_nodes: int = Field(
+        default=300, ge=1, le=1_000_000, description="nodes of one tree of a plan; the next goes on from its best"
+    )
     h_s: float = Field(default=0.1, gt=0.0, le=1.0, description="time step of the model, s")
     step_rad: float = Field(default=0.2, gt=0.0, description="largest |du| of an extension, Euclidean, rad (m)")
     gamma: float = Field(default=1e-4, gt=0.0, description="regularisation of the metric's Sigma")
@@ -49,6 +52,7 @@ class RrtConfig(_Frozen):
     check_kappa_per_j: float = Field(
         default=1e6, gt=0.0, description="barrier weight that counts as unsmoothed while the tree grows, 1/J"
     )
+    run_steps: int = Field(default=1, ge=1, le=1000, description="extensions in a row towards one target, at most")
     goal_probability: float = Field(default=0.3, ge=0.0, le=1.0, description="of the goal as sample")
     contact_probability: float = Field(default=0.2, ge=0.0, le=1.0, description="of contact sampling")
     candidates: int = Field(default=3, ge=1, le=100, description="grasps drawn per contact sample, the best is kept")

@@ -27,7 +27,7 @@ from contact_mpc.planning.tree_arrays import ROOT, SCRATCH, SMOOTHED, UNSMOOTHED
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 PORTION = 50  # iterations between reports
-ITERATIONS_PER_NODE = 20  # more, and the tree counts as stuck
+FIRST_ITERATIONS, ITERATIONS_PER_NODE = 400, 20  # more than that, and the tree counts as stuck
 START_TRIES = 2000
 
 
@@ -93,12 +93,12 @@ class TreePlanner:
     def grow(
         self, seed: int, nodes: int | None = None, stop_at_goal: bool = True,
         progress: Callable[[int, float], None] | None = None, start: tuple[FloatArray, FloatArray] | None = None,
-        arrival: float = 1.0,
+        arrival: float = 1.0, spread: float = 1.0,
     ) -> GrownTree:
         """Grow a tree; progress(nodes, best distance to the goal in rad) is called every `PORTION` iterations.
 
         start is the (q, u) of the root, that of the problem where None; a node arrives within `arrival` times the
-        tolerances of the goal.
+        tolerances of the goal. spread scales the ranges of samples about the goal.
 
         KeyboardInterrupt ends growth and keeps the tree.
 
@@ -115,14 +115,14 @@ class TreePlanner:
         tree = _make_tree(count, self.problem)
         growth = self.growth._replace(tolerance=arrival * self.growth.tolerance)
         self._plant_root(tree, growth, rng, start)
-        status, iterations, limit = "nodes", 0, ITERATIONS_PER_NODE * count
+        status, iterations = "nodes", 0
         started = time.perf_counter()
         try:
             while tree.size[0] < count and not (stop_at_goal and tree.best[1] >= 0):
-                if iterations >= limit:
+                if iterations >= FIRST_ITERATIONS + ITERATIONS_PER_NODE * tree.size[0]:
                     status = "stuck"
                     break
-                targets = self._draw_targets(rng, PORTION)
+                targets = self._draw_targets(rng, PORTION, spread)
                 grow(
                     self.model, self.newton, tree, growth, self.sampler, rng, targets, self.goal, count,
                     stop_at_goal,
@@ -136,13 +136,22 @@ class TreePlanner:
             status = "reached"
         return GrownTree(self.problem, seed, _trim(tree), time.perf_counter() - started, iterations, status)
 
-    def _draw_targets(self, rng: np.random.Generator, count: int) -> FloatArray:
-        """Return targets (count, n_q): the goal, or objects drawn uniformly from their ranges."""
+    def object_distance(self, q: FloatArray, q_ref: FloatArray) -> float:
+        """Return the distance between the objects of two configurations (n_q,) in the global metric, rad."""
+        system = self.problem.system
+        e = system.difference(q_ref, q)[: system.n_v_u]
+        return float(np.sqrt(np.sum(self.growth.weight * e**2)))
+
+    def _draw_targets(self, rng: np.random.Generator, count: int, spread: float) -> FloatArray:
+        """Return targets (count, n_q): the goal, or objects drawn uniformly from their ranges, drawn in to the goal."""
         problem, targets = self.problem, np.tile(self.goal, (count, 1))
         is_sample = rng.random(count) >= problem.file.rrt.goal_probability
         x = problem.lower + rng.random((count, len(problem.lower))) * (problem.upper - problem.lower)
         for k in np.flatnonzero(is_sample):
             targets[k, : problem.system.n_q_u] = object_from_coordinates(problem.system, x[k])
+            if spread < 1.0:
+                dq = problem.system.difference(self.goal, targets[k])
+                targets[k] = problem.system.integrate(self.goal, spread * dq)
         return targets
 
     def _plant_root(
@@ -218,7 +227,7 @@ def _growth(problem: Problem) -> Growth:
         system.q_min + config.limit_margin_rad, system.q_max - config.limit_margin_rad,
         config.effort_share * system.tau_max_nm / system.kp, weight, lower, upper, problem.turns,
         np.array([np.deg2rad(problem.file.tolerance_deg), 1e-3 * problem.file.tolerance_mm]), config.length_m,
-        config.deepest_m,
+        config.deepest_m, config.run_steps,
     )
 
 

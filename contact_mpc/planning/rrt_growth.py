@@ -341,6 +341,28 @@ def _nearest(distances: FloatArray, refusals: FloatArray, count: int) -> int:
     return best
 
 
+@njit(**COMPILED)
+def _extend_on(
+    model: Model, ws: Newton, tree: Tree, growth: Growth, node: int, target: FloatArray, goal: FloatArray, nodes: int,
+    steps: int,
+) -> None:
+    """Extend a node towards the target and go on from the child, up to so many steps or until one is refused."""
+    for _ in range(steps):
+        count = tree.size[0]
+        if count >= nodes:
+            return
+        before = _own_distance(model, tree, growth, node, target)
+        if not _extend(model, ws, tree, growth, node, target, goal):
+            tree.refusals[node] += 1.0
+            return
+        tree.counts[KEPT_EXTENSIONS] += 1
+        add_node(model, tree, growth, goal)
+        if _own_distance(model, tree, growth, count, target) >= before:
+            tree.refusals[node] += 1.0  # the child is no better placed: the next one would be its twin
+            return
+        node = count
+
+
 @njit(nogil=True, **COMPILED)
 def grow(
     model: Model, ws: Newton, tree: Tree, growth: Growth, sampler: Sampler, rng: np.random.Generator,
@@ -360,16 +382,11 @@ def grow(
             if _regrasp(model, ws, tree, growth, sampler, rng, steps, node, targets[k], goal):
                 tree.counts[KEPT_REGRASPS] += 1
                 add_node(model, tree, growth, goal)
+                _extend_on(model, ws, tree, growth, count, targets[k], goal, nodes, growth.run - 1)
             continue
         if growth.is_local:
             local_distances_into(model.tree, tree.metrics, count, targets[k], distances)
         else:
             global_distances_into(model.tree, growth.weight, tree.q, count, targets[k], distances)
         node = _nearest(distances, tree.refusals, count)
-        if not _extend(model, ws, tree, growth, node, targets[k], goal):
-            tree.refusals[node] += 1.0
-            continue
-        tree.counts[KEPT_EXTENSIONS] += 1
-        if _own_distance(model, tree, growth, count, targets[k]) >= distances[node]:
-            tree.refusals[node] += 1.0  # the child is no better placed: the next one would be its twin
-        add_node(model, tree, growth, goal)
+        _extend_on(model, ws, tree, growth, node, targets[k], goal, nodes, growth.run)

@@ -48,7 +48,7 @@ class Growth(NamedTuple):
     lower, upper : (n_a,) commands;  load : (n_a,) largest |u - q_a|;  weight : (n_v_u,) of the global metric
     object_lower, object_upper : (n_v_u,) bounds of q_u minus the goal, infinite for rotations of free objects
     turns : (n_v_u,) bool;  tolerance : (2,) rad, m;  length : m that count as 1 rad;  deepest : penetration, m
-    is_local : whether the nearest node is that of the local metric
+    is_local : whether the nearest node is that of the local metric;  run : steps towards one target, at most
     """
 
     step: float
@@ -69,3 +69,4 @@ class Growth(NamedTuple):
     tolerance: FloatArray
     length: float
     deepest: float
+    run: int

@@ -1,5 +1,6 @@
 """Plans from trees: valid under the unsmoothed model, consistent in themselves, refused for another system."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.errors import PlanError
 from contact_mpc.model.plan import load_plan, save_plan
 from contact_mpc.model.system import load_system
+from contact_mpc.planning import global_plan
 from contact_mpc.planning.global_plan import GlobalPlan, plan_globally
 from contact_mpc.planning.motion import Motion
 from contact_mpc.planning.problem import load_problem, with_goal
@@ -99,3 +101,24 @@ def test_a_budget_too_small_keeps_the_tree_and_what_it_reached(planner: TreePlan
     assert not few.is_valid and few.status == "nodes"
     assert len(few.trees[0].tree.q) == 8
     assert few.plan.times_s[0] == 0.0
+
+
+def test_an_attempt_that_begins_again_is_a_plan_from_its_own_start(
+    planner: TreePlanner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every tree counts as failed here, so that each is followed by one from another start posture."""
+    monkeypatch.setattr(global_plan, "MOST_FAILED", 1)
+    monkeypatch.setattr(global_plan, "LEAST_GAIN", 1.0)
+    rrt = planner.problem.file.rrt.model_copy(update={"tree_nodes": 30})
+    problem = replace(planner.problem, file=planner.problem.file.model_copy(update={"rrt": rrt}))
+    found = plan_globally(TreePlanner(problem), seed=1, nodes=90)
+    roots = np.array([grown.tree.q[0] for grown in found.trees])
+    assert len(roots) >= 3 and len(np.unique(roots, axis=0)) == len(roots)
+    assert any(np.array_equal(found.plan.q[0], root) for root in roots)
+    assert problem.errors(found.plan.q[-1])[0] == pytest.approx(found.replay.angle_error_deg, abs=1e-3)
+
+
+def test_a_motion_refuses_commands_outside_the_joint_limits(found: GlobalPlan, planner: TreePlanner) -> None:
+    motion = Motion(planner, found.plan.q[0], found.plan.u[0])
+    assert not motion.command_all(planner.problem.system.q_max[None] + 0.01)
+    assert np.array_equal(motion.q, found.plan.q[0])

@@ -112,3 +112,21 @@ def test_unknown_joint_of_a_posture_is_refused(problem: Problem, tmp_path: Path)
     path.write_text(text)
     with pytest.raises(ConfigError, match="no joint 'left_7' in system 'planar_hand_ball'"):
         TreePlanner(load_problem(path))
+
+
+def test_runs_extend_the_last_child_more_often(planner: TreePlanner, grown: GrownTree) -> None:
+    """With one step per target a node follows its parent directly where it happens to be the nearest, only."""
+    running = TreePlanner(planner.problem)
+    running.growth = planner.growth._replace(run=10)
+    tree = running.grow(seed=3, nodes=NODES, stop_at_goal=False).tree
+
+    def follows(parent: np.ndarray) -> float:
+        return float(np.mean(parent[1:] == np.arange(NODES - 1)))
+
+    assert follows(tree.parent) > 1.3 * follows(grown.tree.parent)
+
+
+def test_samples_are_drawn_in_to_the_goal(planner: TreePlanner, problem: Problem) -> None:
+    wide, narrow = (planner._draw_targets(np.random.default_rng(0), 200, spread) for spread in (1.0, 0.25))
+    expected = planner.goal[:3] + 0.25 * (wide[:, :3] - planner.goal[:3])
+    assert narrow[:, :3] == pytest.approx(expected, abs=1e-12)
