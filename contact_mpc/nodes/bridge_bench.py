@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -82,6 +83,7 @@ class DiagnosticsListener:
         self._first: dict[str, tuple[float, dict[str, str]]] = {}
         self._newest_s: dict[str, float] = {}
         self._is_measuring = False
+        self._said: dict[str, Counter[str]] = {}
         profile = qos_profile(TOPICS["/diagnostics"].quality, "realtime")
         stack.node.create_subscription(DiagnosticArray, "/diagnostics", self._take, profile)
 
@@ -93,10 +95,16 @@ class DiagnosticsListener:
             self._newest_s[name] = time.monotonic()
             if self._is_measuring:
                 self._first.setdefault(name, (self._newest_s[name], self.values[name]))
+                self._said.setdefault(name, Counter())[status.message.partition(":")[0]] += 1
 
     def measure_slopes(self) -> None:
-        """Take the next report of each node as the first for `slope`."""
+        """Take the next report of each node as the first for `slope` and `shares`."""
         self._is_measuring = True
+
+    def shares(self, name: str) -> dict[str, float]:
+        """Return the share of each message, up to its colon, in a node's reports since `measure_slopes`."""
+        said = self._said.get(name, Counter())
+        return {message: round(count / said.total(), 4) for message, count in said.most_common()}
 
     def slope(self, name: str, key: str) -> float:
         """Return the mean growth of a value since `measure_slopes`, 1/s; NaN if it was not reported twice."""
@@ -161,7 +169,7 @@ def measure_stack(
         "bare_fifo_thread_lateness_ms": bares[1].lateness.summary(1e6),
         "empty_rclpy_timer_lateness_ms": timer,
         "real_time_factor": listener.slope("plant", "t_s"),
-        "tracker": listener.messages.get("mpc_tracker", "no diagnostics"),
+        "tracker": listener.shares("mpc_tracker"),
         "tracker_rate_hz": listener.slope("mpc_tracker", "solves"),
         "plant_overruns": int(listener.values.get("plant", {}).get("overruns", 0)),
         "duration_s": elapsed_s,
@@ -178,6 +186,7 @@ def bridge_figures(listener: DiagnosticsListener) -> dict[str, Any]:
         "commands": int(values["commands"]),
         "missed_ticks": int(values["missed_ticks"]),
         "safety": listener.messages["command_bridge"],
+        "safety_shares": listener.shares("command_bridge"),
     }
     for name, unit in (("lateness", "ms"), ("grid_lateness", "ms"), ("latency", "us"), ("processing", "us")):
         figures[f"{name}_{unit}"] = {item: float(values[f"{name}_{item}_{unit}"]) for item in STATISTICS}

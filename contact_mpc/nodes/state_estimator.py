@@ -9,6 +9,7 @@ what is wrong, on which the tracker holds. In lockstep a joint state waits until
 import sys
 import time
 from collections import deque
+from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -28,12 +29,15 @@ from contact_mpc.model.system import load_system
 from contact_mpc.nodes import messages
 from contact_mpc.nodes.base import ContactNode
 from contact_mpc.nodes.contact_markers import ContactMarkers
+from contact_mpc.nodes.direct import DirectReader
 from contact_mpc.nodes.node_process import freeze_garbage, run_node
 from contact_mpc.nodes.parameters import NodeConfig
+from contact_mpc.nodes.qos import TOPICS, qos_profile
 from contact_mpc.nodes.serialized import deserialize, parse_named_stamp, read_header
 
 NS_PER_S = 1_000_000_000
 WARN_PERIOD_S = 1.0
+SERVICE_PERIOD_NS = 4_000_000  # some events of the executor each: services, timers and /clock
 SLEEP_FRACTION = 0.6  # of the period; the next tick comes after 0.8 at the earliest, with joint states at 1 kHz
 _JointState = tuple[int, int | None, bytes]  # stamp, ns; stamp of the pose that it names, ns; message
 
@@ -92,15 +96,21 @@ class StateEstimatorNode(ContactNode):
         self._reset()
         self._warm_up()
         self._reset()
-        self.subscribe_topic("joint_states", self._on_joint_state, raw=True)
-        self.subscribe_topic("object_pose", self._on_object_pose)
+        self._reader = DirectReader(self)
+        self._joint_states, self._poses = (self._subscribe(name) for name in ("joint_states", "object_pose"))
 
     def activate(self) -> None:
-        """Begin with an empty filter."""
+        """Begin with an empty filter; what had arrived before is dropped."""
         self._reset()
+        self._reader.drain()
+        self._next_service_ns = time.monotonic_ns()
         self.wait_for_subscribers(self._joints, 1)
         self.wait_for_subscribers(self._odometry, 1)
         freeze_garbage()
+
+    def cleanup(self) -> None:
+        """Release the subscriptions that this node reads itself."""
+        self._reader.destroy()
 
     def diagnose(self) -> tuple[bytes, str, dict[str, object]]:
         """Return the status of the last estimate and the counts of what was left out."""
@@ -137,16 +147,33 @@ class StateEstimatorNode(ContactNode):
             if self._contact_estimator is not None:
                 self._markers.fill(t_ns, self._contact_estimator.estimate(state))
 
+    def _subscribe(self, name: str) -> Any:
+        topic = TOPICS[name]
+        return self._reader.subscribe(topic.msg_type, topic.name, qos_profile(topic.quality, self.config.clock))
+
     def spin_some(self, executor: Executor) -> None:
-        """Handle what has arrived; in realtime sleep between ticks, since of what comes then only the newest counts."""
-        super().spin_some(executor)
-        if self.is_active and self.config.clock == "realtime" and self._has_ticked and not self._needs_all_joints:
+        """Handle what has arrived; in realtime sleep between ticks, since of what comes then only the newest counts.
+
+        Poses and joint states are not left to the executor: where it has one queue of events, a pose waits behind
+        every joint state that came before it.
+        """
+        if not self.is_active:
+            super().spin_some(executor)
+            return
+        self._reader.wait(SERVICE_PERIOD_NS / NS_PER_S)
+        while (pose := self._reader.take(self._poses)) is not None:
+            self._on_object_pose(pose[0])
+        while (joints := self._reader.take_serialized(self._joint_states)) is not None:
+            self._on_joint_state(joints[0])
+        now_ns = time.monotonic_ns()
+        if now_ns >= self._next_service_ns:
+            self._next_service_ns = now_ns + SERVICE_PERIOD_NS
+            self.handle_events(executor)
+        if self.config.clock == "realtime" and self._has_ticked and not self._needs_all_joints:
             self._has_ticked = False
             time.sleep(SLEEP_FRACTION * self._period_ns / NS_PER_S)
 
     def _on_object_pose(self, message: PoseStamped) -> None:
-        if not self.is_active:
-            return
         stamp_ns = messages.from_stamp(message.header.stamp)
         self._newest_pose_ns = max(self._newest_pose_ns, stamp_ns)
         if self.config.clock != "lockstep":
@@ -164,8 +191,6 @@ class StateEstimatorNode(ContactNode):
             self._refuse("object_pose", error)
 
     def _on_joint_state(self, data: bytes) -> None:
-        if not self.is_active:
-            return
         try:
             t_ns, frame_id = read_header(data)
         except InputError as error:

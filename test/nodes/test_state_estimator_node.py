@@ -1,6 +1,8 @@
 """The state estimator over real DDS: order of inputs, rate of outputs, and what it does with unusable messages."""
 
 import math
+import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -225,6 +227,20 @@ def test_in_realtime_estimates_follow_the_arrival(make_rig: Callable[..., Any]) 
 
     realtime.rig.wait_until(send)
     assert all(stamp % (7 * MS) == T0 % (7 * MS) for stamp in realtime.stamps())
+
+
+def test_joint_states_at_a_kilohertz_do_not_keep_poses_waiting(make_rig: Callable[..., Any]) -> None:
+    realtime = EstimatorRig(make_rig, "realtime")
+    start_ns, sent = time.monotonic_ns(), Counter[str]()
+    while (now_ns := time.monotonic_ns()) < start_ns + 1_500 * MS:
+        if now_ns >= start_ns + sent["states"] * MS:
+            realtime.send_state(T0 + sent["states"] * MS)
+            sent["states"] += 1
+        if now_ns >= start_ns + sent["poses"] * 17 * MS:
+            realtime.send_pose(T0 + sent["poses"] * 17 * MS, p=np.full(3, np.nan))  # counted by the estimator
+            sent["poses"] += 1
+    realtime.rig.settle(1.5)  # diagnostics come once a second
+    assert realtime.refused() >= 0.9 * sent["poses"]
 
 
 def test_contacts_are_shown_in_the_world_with_force_and_gap(make_rig: Callable[..., Any]) -> None:

@@ -91,6 +91,10 @@ def stack_parameters(
     return parameters
 
 
+def _shares(shares: dict[str, float]) -> str:
+    return ", ".join(f"{message} {share:.1%}" for message, share in shares.items())
+
+
 @contextmanager
 def _progress(title: str, total_s: float) -> Iterator[Callable[[float], None]]:
     with Progress(console=Console(stderr=True)) as bar:
@@ -115,7 +119,8 @@ def _table(result: dict[str, Any]) -> Table:
     table.caption = (
         f"{result['rate_hz']:.1f} Hz, {result['missed_ticks']} of {result['commands']} ticks missed "
         f"({100.0 * result['missed_fraction']:.3f} %), {result['real_time_factor']:.3f} x real time, "
-        f"tracker at {result['tracker_rate_hz']:.1f} Hz ({result['tracker']}); CPU: {cpu}\n"
+        f"tracker at {result['tracker_rate_hz']:.1f} Hz ({_shares(result['tracker'])}); "
+        f"bridge {_shares(result['safety_shares'])}; CPU: {cpu}\n"
         f"targets (p99 <= {TARGET_P99_LATENESS_MS} ms, missed <= {100 * TARGET_MISSED_FRACTION:g} %): "
         f"{'met' if result['targets_met'] else 'not met'}"
     )
