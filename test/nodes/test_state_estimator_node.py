@@ -229,18 +229,17 @@ def test_in_realtime_estimates_follow_the_arrival(make_rig: Callable[..., Any]) 
     assert all(stamp % (7 * MS) == T0 % (7 * MS) for stamp in realtime.stamps())
 
 
-def test_joint_states_at_a_kilohertz_do_not_keep_poses_waiting(make_rig: Callable[..., Any]) -> None:
+def test_joint_states_that_come_too_fast_do_not_keep_poses_waiting(make_rig: Callable[..., Any]) -> None:
     realtime = EstimatorRig(make_rig, "realtime")
     start_ns, sent = time.monotonic_ns(), Counter[str]()
-    while (now_ns := time.monotonic_ns()) < start_ns + 1_500 * MS:
-        if now_ns >= start_ns + sent["states"] * MS:
+    while (now_ns := time.monotonic_ns()) < start_ns + 2_000 * MS:
+        if now_ns >= start_ns + sent["states"] * MS // 3:
             realtime.send_state(T0 + sent["states"] * MS)
             sent["states"] += 1
-        if now_ns >= start_ns + sent["poses"] * 17 * MS:
-            realtime.send_pose(T0 + sent["poses"] * 17 * MS, p=np.full(3, np.nan))  # counted by the estimator
+        if now_ns >= start_ns + sent["poses"] * 20 * MS:
+            realtime.send_pose(T0 + sent["poses"] * 60 * MS, p=np.full(3, np.nan))  # counted by the estimator
             sent["poses"] += 1
-    realtime.rig.settle(1.5)  # diagnostics come once a second
-    assert realtime.refused() >= 0.9 * sent["poses"]
+    assert realtime.refused() >= 0.7 * sent["poses"]  # at most what best effort loses
 
 
 def test_contacts_are_shown_in_the_world_with_force_and_gap(make_rig: Callable[..., Any]) -> None:
