@@ -82,7 +82,7 @@ def run(
     folder = make_run_folder(record, config.name)
     with _interruptible(), _removed_if_empty(folder):
         execute(config, options, folder, plan, domain)
-    metrics, page = judge(folder, config, report)
+    metrics, page = judge(folder, config, report, options, plan)
     result = {
         "task": config.name,
         "axis": config.axis or None,
@@ -124,7 +124,9 @@ def write_plan(config: TaskConfig, path: Path) -> None:
     save_plan(path, make_plan(config))
 
 
-def judge(folder: Path, config: TaskConfig, report: Path | None) -> tuple["RunMetrics", Path]:
+def judge(
+    folder: Path, config: TaskConfig, report: Path | None, options: Any, plan_file: Path | None
+) -> tuple["RunMetrics", Path]:
     """Read the bag back, compute the figures and write the report."""
     from contact_mpc.replay.bag import read_run
     from contact_mpc.replay.metrics import compute_metrics
@@ -132,6 +134,13 @@ def judge(folder: Path, config: TaskConfig, report: Path | None) -> tuple["RunMe
 
     record = read_run(folder / "bag")
     metrics = compute_metrics(record, config.system, config)
+    if config.planner.get("method") == CONTACT_IMPLICIT:
+        from contact_mpc.nodes.push_contacts import check_recorded_contacts
+
+        plan = plan_file or folder / "plan.npz"
+        contacts, reason = check_recorded_contacts(config, options, folder, plan, record.commands)
+        warnings = metrics.warnings if contacts else (*metrics.warnings, reason)
+        metrics = replace(metrics, contacts=contacts.to_dict() if contacts else None, warnings=warnings)
     return metrics, write_report(record, metrics, config.system, config, report or folder)
 
 
@@ -246,6 +255,6 @@ def _table(config: TaskConfig, metrics: "RunMetrics", result: dict[str, Any]) ->
     for row in result_rows(metrics, config):
         colour = {None: "", True: "green", False: "red"}[row.passed]
         table.add_row(row.name, f"[{colour}]{row.value}[/]" if colour else row.value, row.limit)
-    table.caption = f"bag {result['bag']}\nreport {result['report']}"
+    table.caption = "\n".join([*metrics.warnings, f"bag {result['bag']}", f"report {result['report']}"])
     table.caption_justify = "left"
     return table

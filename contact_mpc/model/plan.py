@@ -86,6 +86,11 @@ class Plan:
             q=self.q[end], contact_impulses=self.contact_impulses[end],
         )  # fmt: skip
 
+    @property
+    def impulse_sizes(self) -> FloatArray:
+        """Size of the sum of all contact impulses of the step that ends at each instant (N + 1,), N s."""
+        return np.asarray(np.linalg.norm(self.contact_impulses.sum(axis=1), axis=1))
+
     def sample_u(self, t_s: float) -> FloatArray:
         """Return the command at t_s, held constant outside the plan."""
         return np.array([np.interp(t_s, self.times_s, column) for column in self.u.T])

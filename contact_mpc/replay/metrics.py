@@ -57,6 +57,9 @@ class RunMetrics:
         Completed, not dropped, both errors within the task's tolerances.
     reasons : tuple of str
         Why the goal was not met.
+    contacts : dict or None
+        Pushes: `hits` planned and measured in their order, `hits_as_planned` (within 30 ms and 20 % of the impulse),
+        `is_sequence_as_planned` (their number); None where they were not measured. They do not settle goal_met.
     """
 
     angle_error_deg: float
@@ -78,6 +81,7 @@ class RunMetrics:
     goal_met: bool
     reasons: tuple[str, ...]
     warnings: tuple[str, ...] = field(default=())
+    contacts: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures with the keys of ``--json``."""

@@ -115,7 +115,7 @@ def _tool_positions(system: System, q_a: FloatArray) -> FloatArray:
 def _planned_force(plan: Plan) -> tuple[FloatArray, FloatArray]:
     """Return edges in time, s, and planned force, N, as a staircase."""
     step_s = float(plan.provenance["step_s"])
-    sizes = np.linalg.norm(plan.contact_impulses.sum(axis=1), axis=1)
+    sizes = plan.impulse_sizes
     t_s, force = [0.0], [0.0]
     for end_s, size in zip(plan.times_s[sizes > 0.0], sizes[sizes > 0.0], strict=True):
         t_s += [end_s - step_s, end_s - step_s, end_s, end_s]

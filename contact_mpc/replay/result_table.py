@@ -1,6 +1,7 @@
 """The result of a run as rows of text: the same in the terminal and in the report."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from contact_mpc.model.task import TaskConfig
 from contact_mpc.replay.metrics import RunMetrics
@@ -40,9 +41,30 @@ def result_rows(metrics: RunMetrics, task: TaskConfig) -> list[ResultRow]:
         ResultRow("MPC solve time, median / p99", _pair(metrics.mpc_solve_ms, "median", "p99", "ms")),
         ResultRow("MPC rate (stamps)", _number(metrics.mpc_rate_hz, "Hz", 1)),
         ResultRow("Plans that asked to hold", str(metrics.hold_plans)),
+        *_contacts(metrics),
         *_lateness(metrics),
         ResultRow("Real-time factor", _number(metrics.real_time_factor, "", 3)),
     ]
+
+
+def _contacts(metrics: RunMetrics) -> list[ResultRow]:
+    found = metrics.contacts
+    if found is None:
+        return []
+    hits, sequence = found["hits"], found["is_sequence_as_planned"]
+    count = [sum(hit[kind] is not None for hit in hits) for kind in ("planned", "measured")]
+    rows = [ResultRow("Hits, planned / measured", f"{count[0]} / {count[1]}", "as many", sequence)]
+    for number, hit in enumerate(hits, start=1):
+        name = f"… hit {number}, planned / measured s, N s"
+        rows.append(ResultRow(name, describe_hit(hit), "30 ms, 20 %", hit["is_as_planned"]))
+    return rows
+
+
+def describe_hit(hit: dict[str, Any]) -> str:
+    """Return planned and measured instant and impulse of a hit."""
+    cells = ("none" if item is None else f"{item['t_s']:.3f}, {item['impulse_ns']:.2f}" for item in
+             (hit["planned"], hit["measured"]))  # fmt: skip
+    return " / ".join(cells)
 
 
 def _within(value: float, limit: float, unit: str) -> tuple[str, bool]:

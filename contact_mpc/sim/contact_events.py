@@ -6,7 +6,8 @@ holds.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,30 @@ class HitCheck:
         return late and abs(self.measured.impulse_ns / self.planned.impulse_ns - 1.0) <= LARGEST_IMPULSE_ERROR
 
 
+@dataclass(frozen=True)
+class ContactCheck:
+    """All hits of a run, planned and measured, in their order."""
+
+    hits: tuple[HitCheck, ...]
+
+    @property
+    def is_sequence_as_planned(self) -> bool:
+        """Whether as many hits happened as were planned."""
+        return all(hit.planned is not None and hit.measured is not None for hit in self.hits)
+
+    @property
+    def as_planned(self) -> int:
+        """How many hits were within 30 ms and 20 % of the impulse."""
+        return sum(hit.is_as_planned for hit in self.hits)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what reports and ``--json`` state."""
+        hits = [{**asdict(hit), "is_as_planned": hit.is_as_planned} for hit in self.hits]
+        return {
+            "hits": hits, "hits_as_planned": self.as_planned, "is_sequence_as_planned": self.is_sequence_as_planned
+        }  # fmt: skip
+
+
 def tool_force(contacts: FloatArray) -> FloatArray:
     """Return the force (3,) on the object, N, of contacts (k, 7) above the ground (see `PlantState`)."""
     return np.asarray(contacts[contacts[:, 2] > ABOVE_GROUND_M, 3:6].sum(axis=0))
@@ -67,7 +92,7 @@ def planned_hits(plan: Plan, replacements: Sequence[tuple[float, Plan]] = ()) ->
 
 def _hits(start_s: float, plan: Plan) -> list[Hit]:
     """Return the hits of one plan; impulses of steps that follow one another are one hit."""
-    sizes = np.linalg.norm(plan.contact_impulses.sum(axis=1), axis=1)
+    sizes = plan.impulse_sizes
     ends, step_s = np.flatnonzero(sizes > 0.0), float(plan.provenance["step_s"])
     if not len(ends):
         return []
@@ -84,6 +109,17 @@ def measured_hits(t_s: FloatArray, force: FloatArray) -> list[Hit]:
     step = float(t_s[1] - t_s[0])
     pieces = np.split(touching, np.flatnonzero(np.diff(touching) * step > SPLIT_S) + 1)
     return [Hit(float(t_s[p[0]]), step * float(np.linalg.norm(force[p[0] : p[-1] + 1].sum(axis=0)))) for p in pieces]
+
+
+def check_contacts(
+    plan: Plan, replacements: Sequence[tuple[float, Plan]], t_s: FloatArray, force: FloatArray
+) -> ContactCheck:
+    """Return planned against measured hits; see `planned_hits` and `measured_hits` for the arguments.
+
+    What is planned for later than the last force is left out: the run ended before.
+    """
+    planned = [hit for hit in planned_hits(plan, replacements) if hit.t_s <= t_s[-1]]
+    return ContactCheck(tuple(check_hits(planned, measured_hits(t_s, force))))
 
 
 def check_hits(planned: Sequence[Hit], measured: Sequence[Hit]) -> list[HitCheck]:

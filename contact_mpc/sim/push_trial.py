@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from contact_mpc.model.plan import Plan
 from contact_mpc.sim.closed_loop import ClosedLoop
-from contact_mpc.sim.contact_events import HitCheck, check_hits, measured_hits, planned_hits, tool_force
+from contact_mpc.sim.contact_events import ContactCheck, HitCheck, check_contacts, tool_force
 from contact_mpc.sim.evaluation import EvaluationSpec, describe, loop_of_trial
+from contact_mpc.sim.loop_log import ClosedLoopResult
 
 FloatArray = NDArray[np.float64]
 
@@ -66,15 +68,13 @@ class PushOutcome:
     series: PushSeries
 
     @property
-    def is_sequence_as_planned(self) -> bool:
-        """Whether as many hits happened as were planned."""
-        return all(hit.planned is not None and hit.measured is not None for hit in self.hits)
+    def contacts(self) -> ContactCheck:
+        """The hits, to judge."""
+        return ContactCheck(self.hits)
 
 
-def run_push(spec: EvaluationSpec, seed: int) -> PushOutcome:
-    """Run the trial of one seed; the outcome depends on spec and seed alone."""
-    trial, case = spec.draw(seed), spec.case(seed)
-    loop = ClosedLoop(case.task.system, case.task, case.plan, loop_of_trial(spec, trial), trial.perturbation, seed)
+def follow_push(loop: ClosedLoop, plan: Plan) -> tuple[ClosedLoopResult, PushSeries, ContactCheck]:
+    """Run a loop to its end; return its result, the run over time, and the hits of its plan against those that were."""
     forces = []
     while loop.plant.time_ns <= loop.log.end_ns:
         loop.step()
@@ -83,11 +83,18 @@ def run_push(spec: EvaluationSpec, seed: int) -> PushOutcome:
     t_s = np.asarray((result.t_ns - loop.log.start_ns) * 1e-9)
     moving = t_s >= 0.0
     series = PushSeries(t_s[moving], result.q[moving], result.u[moving], np.array(forces)[moving])
+    return result, series, check_contacts(plan, loop.replacements, series.t_s, series.force)
+
+
+def run_push(spec: EvaluationSpec, seed: int) -> PushOutcome:
+    """Run the trial of one seed; the outcome depends on spec and seed alone."""
+    trial, case = spec.draw(seed), spec.case(seed)
+    loop = ClosedLoop(case.task.system, case.task, case.plan, loop_of_trial(spec, trial), trial.perturbation, seed)
+    result, series, contacts = follow_push(loop, case.plan)
     goal, moved = case.task.goal_pose()[1], case.task.goal.translation_m
     missed = case.task.system.object_pose(result.q[-1])[1] - goal
     length = max(float(np.linalg.norm(moved)), 1e-12)
-    checks = check_hits(planned_hits(case.plan, loop.replacements), measured_hits(series.t_s, series.force))
     return PushOutcome(
         seed, describe(trial), result.position_error_mm, 1e3 * float(missed @ moved) / length, result.angle_error_deg,
-        tuple(checks), len(loop.replacements), len(result.holds), series,
+        contacts.hits, len(loop.replacements), len(result.holds), series,
     )  # fmt: skip

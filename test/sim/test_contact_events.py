@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from contact_mpc.model.plan import Plan
-from contact_mpc.sim.contact_events import Hit, check_hits, measured_hits, planned_hits, tool_force
+from contact_mpc.sim.contact_events import Hit, check_contacts, check_hits, measured_hits, planned_hits, tool_force
 
 STEP_S = 0.04
 
@@ -56,3 +56,14 @@ def test_ground_contacts_are_no_force_of_the_tool() -> None:
 def test_a_hit_is_as_planned_within_30_ms_and_20_percent(measured: Hit | None, expected: bool) -> None:
     (check,) = check_hits([Hit(0.5, 2.0)], [] if measured is None else [measured])
     assert check.is_as_planned is expected
+
+
+def test_a_hit_planned_for_after_the_end_is_not_missed() -> None:
+    t_s, force = 1e-3 * np.arange(200), np.zeros((200, 3))
+    force[100:110, 0] = 200.0
+    contacts = check_contacts(plan_with_hits({6: 2.0}), [(0.15, plan_with_hits({8: 1.0}))], t_s, force)
+    assert contacts.is_sequence_as_planned and contacts.as_planned == len(contacts.hits) == 1
+    assert contacts.to_dict()["hits"][0]["is_as_planned"] is True
+    longer = np.vstack([force, np.zeros((200, 3))])
+    missed = check_contacts(plan_with_hits({6: 2.0}), [(0.15, plan_with_hits({8: 1.0}))], 1e-3 * np.arange(400), longer)
+    assert not missed.is_sequence_as_planned and missed.as_planned == 1

@@ -60,7 +60,7 @@ def test_receding_horizon_pushes_again_what_a_push_on_rougher_ground_left_short(
     fixed = Disturbance(object_offset_mm=4.0, offset_upwards=False, friction_fraction=0.1, size_fraction=0.0)
     outcome = run_push(EvaluationSpec((case,), config, fixed), seed=3)
     assert outcome.position_error_mm <= 1e3 * LARGEST_ERROR_REPLANNED_M, outcome.hits
-    assert len(outcome.hits) >= 2 and outcome.is_sequence_as_planned
+    assert len(outcome.hits) >= 2 and outcome.contacts.is_sequence_as_planned
     assert outcome.holds == 0, "the bridge followed all the way"
 
 

@@ -23,6 +23,7 @@ from contact_mpc.errors import ConfigError
 from contact_mpc.model.node_parameters import default_parameter_file
 from contact_mpc.model.task import TaskConfig, load_task
 from contact_mpc.planning.task_plan import CONTACT_IMPLICIT, make_plan
+from contact_mpc.replay.result_table import describe_hit
 from contact_mpc.sim.campaign import run_parallel
 from contact_mpc.sim.evaluation import Case, EvaluationSpec
 from contact_mpc.sim.loop_config import load_loop_config
@@ -122,9 +123,9 @@ def _describe(
         ),
         "position_error_mm": statistics_of([item.position_error_mm for item in outcomes]),
         "angle_error_deg": statistics_of([item.angle_error_deg for item in outcomes]),
-        "sequences_as_planned": sum(item.is_sequence_as_planned for item in outcomes),
+        "sequences_as_planned": sum(item.contacts.is_sequence_as_planned for item in outcomes),
         "hits": sum(len(item.hits) for item in outcomes),
-        "hits_as_planned": sum(hit.is_as_planned for item in outcomes for hit in item.hits),
+        "hits_as_planned": sum(item.contacts.as_planned for item in outcomes),
         "holds": sum(item.holds for item in outcomes),
         "runs": [to_plain(replace(item, series=None)) for item in outcomes],  # type: ignore[arg-type]
     }  # fmt: skip
@@ -152,10 +153,3 @@ def make_table(result: dict[str, Any]) -> Table:
             f"{row['hits_as_planned']} of {row['hits']} within 30 ms and 20 %", end_section=True,
         )  # fmt: skip
     return table
-
-
-def describe_hit(hit: dict[str, Any]) -> str:
-    """Return planned and measured instant and impulse of a hit."""
-    cells = ("none" if item is None else f"{item['t_s']:.3f}, {item['impulse_ns']:.2f}" for item in
-             (hit["planned"], hit["measured"]))  # fmt: skip
-    return " / ".join(cells)
