@@ -17,10 +17,12 @@ def check_instance(model: Model, geometry: ToolGeometry, instance: Instance) -> 
     Raises
     ------
     InputError
-        Wrong shapes; the start is outside the joint or velocity limits, with the tool in the object or in the ground;
-        the displacement is not positive, or further than the object coasts in the whole horizon.
+        Wrong shapes or values that are not finite; the start is outside the joint or velocity limits, with the tool in
+        the object or in the ground; the displacement is not positive, or further than the object coasts in the whole
+        horizon.
     """
     check_vector("x_0", instance.x_0, model.n_x)
+    check_vector("(goal, heading_rad)", np.array([instance.goal, instance.heading_rad]), 2)
     _check_limits(model, instance)
     if not instance.is_measured:
         _check_tool(model, geometry, instance)

@@ -127,7 +127,10 @@ def test_solver_that_stops_early_gives_a_status_with_residuals_and_no_plan(
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [({"goal": 100.0}, r"goes 3\.311 m at most"), ({"goal": -100.0}, "a push needs > 0")],
+    [
+        ({"goal": 100.0}, r"goes 3\.311 m at most"), ({"goal": -100.0}, "a push needs > 0"),
+        ({"goal": np.nan}, "non-finite"),
+    ],  # fmt: skip
 )
 def test_goals_out_of_reach_are_refused(
     planner: ContactImplicitPlanner, instance: Instance, change: dict[str, float], message: str
