@@ -7,13 +7,13 @@ Time is Gazebo's (/clock). For Gazebo classic, which needs no ROS: contact-mpc r
 
 from launch import LaunchContext, LaunchDescription
 from launch.action import Action
-from launch.actions import OpaqueFunction
 
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.node_parameters import default_parameter_file
 from contact_mpc.model.task import load_task
 from contact_mpc.nodes.launching import (
     argument,
+    describe,
     full_namespace,
     network_actions,
     run_folder,
@@ -54,4 +54,4 @@ def start(context: LaunchContext) -> list[Action]:
 
 def generate_launch_description() -> LaunchDescription:
     """Return the arguments and what is started with them."""
-    return LaunchDescription([*ARGUMENTS, OpaqueFunction(function=start)])
+    return describe(__file__, ARGUMENTS, start)

@@ -13,11 +13,11 @@ keystore:=DIR has every node prove who it is and encrypt (SROS 2, an enclave per
 
 from launch import LaunchContext, LaunchDescription
 from launch.action import Action
-from launch.actions import OpaqueFunction
 
 from contact_mpc.model.resources import resource_names
 from contact_mpc.nodes.launching import (
     argument,
+    describe,
     full_namespace,
     network_actions,
     run_folder,
@@ -55,4 +55,4 @@ def start(context: LaunchContext) -> list[Action]:
 
 def generate_launch_description() -> LaunchDescription:
     """Return the arguments and what is started with them."""
-    return LaunchDescription([*ARGUMENTS, OpaqueFunction(function=start)])
+    return describe(__file__, ARGUMENTS, start)

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from launch import LaunchContext, LaunchDescription
 from launch.action import Action
-from launch.actions import OpaqueFunction
 
 from contact_mpc.errors import BagError
 from contact_mpc.model.node_parameters import load_node_parameters
-from contact_mpc.nodes.launching import argument, network_actions, node_actions, shared_arguments, value
+from contact_mpc.nodes.launching import argument, describe, network_actions, node_actions, shared_arguments, value
 from contact_mpc.nodes.lifecycle_client import REPLAY_ORDER
 from contact_mpc.nodes.stack import to_parameter_file
 from contact_mpc.replay.bag import read_run
@@ -63,4 +62,4 @@ def start(context: LaunchContext) -> list[Action]:
 
 def generate_launch_description() -> LaunchDescription:
     """Return the arguments and what is started with them."""
-    return LaunchDescription([*ARGUMENTS, OpaqueFunction(function=start)])
+    return describe(__file__, ARGUMENTS, start)

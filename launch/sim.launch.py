@@ -5,11 +5,11 @@ ros2 launch contact_mpc sim.launch.py task:=allegro_ball plant:=mujoco record:=/
 
 from launch import LaunchContext, LaunchDescription
 from launch.action import Action
-from launch.actions import OpaqueFunction
 
 from contact_mpc.model.task import load_task
 from contact_mpc.nodes.launching import (
     argument,
+    describe,
     full_namespace,
     network_actions,
     run_folder,
@@ -42,4 +42,4 @@ def start(context: LaunchContext) -> list[Action]:
 
 def generate_launch_description() -> LaunchDescription:
     """Return the arguments and what is started with them."""
-    return LaunchDescription([*ARGUMENTS, OpaqueFunction(function=start)])
+    return describe(__file__, ARGUMENTS, start)

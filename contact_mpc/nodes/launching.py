@@ -3,14 +3,21 @@
 Only launch files import this: `launch` and `launch_ros` come with a ROS 2 installation, not from PyPI.
 """
 
+import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from launch import LaunchContext
+from launch import LaunchContext, LaunchDescription
 from launch.action import Action
-from launch.actions import DeclareLaunchArgument, EmitEvent, RegisterEventHandler, SetEnvironmentVariable
+from launch.actions import (
+    DeclareLaunchArgument,
+    EmitEvent,
+    OpaqueFunction,
+    RegisterEventHandler,
+    SetEnvironmentVariable,
+)
 from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
 from launch.substitutions import LaunchConfiguration
@@ -21,6 +28,7 @@ from contact_mpc.model.node_parameters import default_parameter_file
 from contact_mpc.model.plan import load_plan, save_plan
 from contact_mpc.model.resources import resource_names
 from contact_mpc.model.task import TaskConfig
+from contact_mpc.nodes.launch_arguments import refuse_unknown_arguments
 from contact_mpc.nodes.processes import SINGLE_THREADED
 from contact_mpc.nodes.run_parameters import RunOptions, build_parameters
 from contact_mpc.nodes.stack import to_parameter_file
@@ -48,6 +56,18 @@ def argument(name: str, default: str | None, description: str, choices: Iterable
     """Return a declared argument; without a default it must be given."""
     known = None if choices is None else list(choices)
     return DeclareLaunchArgument(name, default_value=default, description=description, choices=known)
+
+
+def describe(
+    file: str, arguments: Sequence[DeclareLaunchArgument], start: Callable[[LaunchContext], list[Action]]
+) -> LaunchDescription:
+    """Return what a launch file describes: its arguments, and what `start` returns once they are known."""
+
+    def check(_context: LaunchContext) -> list[Action]:
+        refuse_unknown_arguments(sys.argv, file, [argument.name for argument in arguments])
+        return []
+
+    return LaunchDescription([*arguments, OpaqueFunction(function=check), OpaqueFunction(function=start)])
 
 
 def shared_arguments(*names: str, **defaults: str) -> list[Action]:
