@@ -11,6 +11,7 @@ from contact_mpc.replay.evaluation import evaluate_object, task_poses
 from contact_mpc.replay.metrics import compute_metrics, lateness_ms, statistics
 from contact_mpc.replay.poses import angles_about_deg, angles_deg, interpolate_quaternions
 from contact_mpc.replay.record import StatusMessage
+from contact_mpc.replay.result_table import result_rows
 
 ROUND_OFF_DEG = 1e-5  # an angle from a quaternion product near the identity carries the square root of round-off
 ROUND_OFF_MM = 1e-9
@@ -214,3 +215,17 @@ def test_interpolated_quaternions_are_exact_at_knots_of_either_sign():
     middle = interpolate_quaternions(np.array([0, 500_000_000, 1_000_000_000]), stamps, knots)
     np.testing.assert_allclose(middle[1], [np.cos(0.05), 0, 0, np.sin(0.05)], atol=1e-15)
     assert angles_deg(middle[2], knots[1])[0] == pytest.approx(0.0, abs=ROUND_OFF_DEG)
+
+
+def test_hits_of_a_push_are_rows_with_their_limits(metrics_of, finger_task):
+    metrics = metrics_of()
+    assert not any("hit" in row.name.lower() for row in result_rows(metrics, finger_task)), "not measured: no rows"
+    planned = {"t_s": 0.404, "impulse_ns": 1.88}
+    hits = [
+        {"planned": planned, "measured": {"t_s": 0.402, "impulse_ns": 1.89}, "is_as_planned": True},
+        {"planned": planned, "measured": None, "is_as_planned": False},
+    ]
+    contacts = {"hits": hits, "hits_as_planned": 1, "is_sequence_as_planned": False}
+    rows = [row for row in result_rows(replace(metrics, contacts=contacts), finger_task) if "hit" in row.name.lower()]
+    assert [row.value for row in rows] == ["2 / 1", "0.404, 1.88 / 0.402, 1.89", "0.404, 1.88 / none"]
+    assert [row.passed for row in rows] == [False, True, False]
