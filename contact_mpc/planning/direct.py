@@ -39,9 +39,11 @@ class DirectResult:
     elapsed_s : float
         Wall clock of the iterations.
     angle_error_deg, position_error_mm : float
-        At the end, in that model.
+        Of its end from the goal, in that model.
     unsmoothed_angle_deg, unsmoothed_position_mm : float
         How far apart the same commands end in the unsmoothed model; NaN where that has no next state.
+    replayed_angle_deg, replayed_position_mm : float
+        Of the end in the unsmoothed model from the goal; NaN as above.
     unsmoothed_cost : float
         Cost of the unsmoothed roll-out with the same weights.
     """
@@ -54,6 +56,8 @@ class DirectResult:
     position_error_mm: float
     unsmoothed_angle_deg: float
     unsmoothed_position_mm: float
+    replayed_angle_deg: float
+    replayed_position_mm: float
     unsmoothed_cost: float
 
 
@@ -91,11 +95,12 @@ class DirectProblem:
         elapsed = time.perf_counter() - started
         hz = found.horizon
         q_exact = self._replay(hz.u)
-        apart = (np.nan, np.nan)
+        apart = missed = (np.nan, np.nan)
         if np.all(np.isfinite(q_exact)):
+            missed = self.problem.errors(q_exact[-1])
             apart = replace(self.problem, goal_u=hz.q[-1][: self.system.n_q_u]).errors(q_exact[-1])
         return DirectResult(
-            hz.q.copy(), hz.u.copy(), found.costs, elapsed, *self.problem.errors(hz.q[-1]), *apart,
+            hz.q.copy(), hz.u.copy(), found.costs, elapsed, *self.problem.errors(hz.q[-1]), *apart, *missed,
             self._cost(q_exact, hz.u),
         )
 

@@ -2,14 +2,18 @@
 
 A tree of 1000 nodes is grown to the end, goal or not, for each of some seeds; then plans are made with trees that stop
 at the goal, and count as a success where the goal is reached and the replay with the unsmoothed model reaches it, too.
-Everything is compiled and warm before the clock runs. The limits are those asked for of this machine's kind (two
+Everything is compiled and warm before the clocks run. Growth and optimisation are one thread: judged, and counted in
+dynamics calls per second, are seconds of that thread's CPU, as other load of the machine is none of theirs; wall clock
+stands beside them. The limits are those asked for of this machine's kind (two
 cores); the paper's figures, on sixteen cores, stand beside them.
 """
 
 import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
 
 import time
-from typing import Annotated, Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 import typer
@@ -43,6 +47,7 @@ NOTHING = {
 }  # fmt: skip
 LEAST_SUCCESS = 0.9
 LIMIT_TRAJOPT_S = 1.0
+T = TypeVar("T")
 
 
 def bench_planning(
@@ -78,32 +83,42 @@ def measure_system(name: str, seed: int, seeds: int, trials: int, nodes: int) ->
     problem = load_problem(name)
     planner = TreePlanner(problem)
     planner.grow(seed, 20, stop_at_goal=False)  # compiles
-    trees = [planner.grow(seed + k, nodes, stop_at_goal=False) for k in range(seeds)]
-    times = [tree.elapsed_s for tree in trees]
+    trees, cpu_s = _timed([partial(planner.grow, seed + k, nodes, stop_at_goal=False) for k in range(seeds)])
     calls = [tree.dynamics_calls for tree in trees]
     distances = [best_local_distance(planner, tree) for tree in trees]
     tolerance = PAPER_TOLERANCE.get(name, OTHER_TOLERANCE)
     plans = _plan(planner, seed, trials)
     limit, success = LIMIT_S.get(name), plans["success_rate"]
-    direct = _trajopt(planner, seed)
-    fast = limit is None or nodes != NODES or float(np.median(times)) <= limit
+    direct = _trajopt(planner, seed, seeds)
+    fast = limit is None or nodes != NODES or float(np.median(cpu_s)) <= limit
     return {
-        "rrt_1000_nodes_s": statistics_of(times),
+        "rrt_1000_nodes_s": statistics_of([tree.elapsed_s for tree in trees]),
+        "rrt_1000_nodes_cpu_s": statistics_of(cpu_s),
         "limit_s": limit,
         "paper_s": PAPER_S.get(name),
         "nodes_grown": [len(tree.tree.q) for tree in trees],
         "best_local_distance": distances,
         "paper_goal_tolerance": tolerance,
         "best_error": [dict(zip(("deg", "mm"), problem.errors(t.tree.q[t.best_node]), strict=True)) for t in trees],
-        "dynamics_calls_per_s": float(np.sum(calls) / np.sum(times)),
+        "dynamics_calls_per_s": float(np.sum(calls) / np.sum(cpu_s)),
         "dynamics_calls_per_node": float(np.sum(calls) / sum(len(tree.tree.q) for tree in trees)),
         **plans,
         **direct,
         "goal_met": bool(
             fast and max(distances) <= tolerance and (success is None or success >= LEAST_SUCCESS)
-            and (direct["trajopt_s"] is None or direct["trajopt_s"]["median"] <= LIMIT_TRAJOPT_S)
+            and (direct["trajopt_s"] is None or direct["trajopt_cpu_s"]["median"] <= LIMIT_TRAJOPT_S)
         ),
     }
+
+
+def _timed(calls: Sequence[Callable[[], T]]) -> tuple[list[T], list[float]]:
+    """Make the calls; return their results and the CPU seconds of each."""
+    results, cpu_s = [], []
+    for call in calls:
+        started = time.process_time()
+        results.append(call())
+        cpu_s.append(time.process_time() - started)
+    return results, cpu_s
 
 
 def best_local_distance(planner: TreePlanner, grown: GrownTree) -> float:
@@ -135,20 +150,21 @@ def _plan(planner: TreePlanner, seed: int, trials: int) -> dict[str, Any]:
     }
 
 
-def _trajopt(planner: TreePlanner, seed: int) -> dict[str, Any]:
-    """Return the figures of the section `trajopt`, None without one."""
+def _trajopt(planner: TreePlanner, seed: int, seeds: int) -> dict[str, Any]:
+    """Return the figures of the section `trajopt` over start postures of some seeds, None without one."""
     if planner.problem.file.trajopt is None:
         return {"trajopt_s": None}
-    direct = DirectProblem(planner.problem, seed)
-    direct.solve(iterations=1)  # compiles
-    runs = [direct.solve() for _ in range(3)]
-    last = runs[-1]
+    problems = [DirectProblem(planner.problem, seed + k) for k in range(seeds)]
+    problems[0].solve(iterations=1)  # compiles
+    runs, cpu_s = _timed([problem.solve for problem in problems])
     return {
         "trajopt_s": statistics_of([run.elapsed_s for run in runs]),
-        "trajopt_iterations": len(last.costs),
-        "trajopt_cost": last.unsmoothed_cost,
-        "trajopt_error": {"deg": last.angle_error_deg, "mm": last.position_error_mm},
-        "trajopt_replay_apart": {"deg": last.unsmoothed_angle_deg, "mm": last.unsmoothed_position_mm},
+        "trajopt_cpu_s": statistics_of(cpu_s),
+        "trajopt_iterations": [len(run.costs) for run in runs],
+        "trajopt_cost": [run.unsmoothed_cost for run in runs],
+        "trajopt_error": [{"deg": run.angle_error_deg, "mm": run.position_error_mm} for run in runs],
+        "trajopt_replayed_error": [{"deg": run.replayed_angle_deg, "mm": run.replayed_position_mm} for run in runs],
+        "trajopt_replay_apart": [{"deg": run.unsmoothed_angle_deg, "mm": run.unsmoothed_position_mm} for run in runs],
     }
 
 
@@ -161,15 +177,18 @@ def _table(figures: dict[str, dict[str, Any]]) -> Table:
         if item["rrt_1000_nodes_s"] is None:
             table.add_row(name, "no start")
             continue
-        plan_s, trajopt_s = item["plan_s"], item["trajopt_s"]
+        plan_s, trajopt_s = item["plan_s"], item["trajopt_s"] and item["trajopt_cpu_s"]
         table.add_row(
-            name, f"{item['rrt_1000_nodes_s']['median']:.2f}", _text(item["limit_s"]), _text(item["paper_s"]),
+            name, f"{item['rrt_1000_nodes_cpu_s']['median']:.2f}", _text(item["limit_s"]), _text(item["paper_s"]),
             f"{item['dynamics_calls_per_s']:.0f}", f"{item['dynamics_calls_per_node']:.1f}",
             f"{max(item['best_local_distance']):.1e}",
             "" if item["success_rate"] is None else f"{100 * item['success_rate']:.0f} %",
             _text(plan_s and plan_s["median"]), _text(trajopt_s and trajopt_s["median"]),
         )  # fmt: skip
-    table.caption = "distance: the worst tree's best node in the local metric; paper: sixteen cores"
+    table.caption = (
+        "seconds of 1000 nodes and of trajopt: CPU; distance: the worst tree's best node in the local metric; "
+        "paper: sixteen cores"
+    )
     return table
 
 
