@@ -31,6 +31,14 @@ from contact_mpc.sim.summary import rates
 from contact_mpc.sim.trials import disturbance_of, trial_seeds
 from contact_mpc.sim.variants import STUDIES, Variant, build_variants
 
+MEDIANS = "deg, mm: median errors"
+PAIRS = f"{MEDIANS}; + / -: trials gained and lost against the first row"
+CAPTIONS = {
+    "ablation": PAIRS,
+    "sensitivity": MEDIANS,
+    "comparison": f"{PAIRS}; only the tracker has integral action on commands, the others have no B to project on",
+}
+
 
 def tracking(
     what: Annotated[str, typer.Option(help="ablation, sensitivity or comparison.")],
@@ -170,7 +178,7 @@ def make_table(result: dict[str, Any]) -> Table:
             group = row["group"]
             table.add_row(f"[bold]{group}[/]")
         table.add_row(*_cells(row, is_paired))
-    table.caption = "deg, mm: median errors; + / -: trials gained and lost against the first row" if is_paired else None
+    table.caption = CAPTIONS[result["what"]]
     table.caption_justify = "left"
     return table
 
