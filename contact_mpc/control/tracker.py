@@ -15,6 +15,7 @@ from contact_mpc.control.command_adaptation import CommandAdaptation
 from contact_mpc.control.mpc import Mpc
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.errors import InputError
+from contact_mpc.model.interpolation import interpolate_rows
 from contact_mpc.model.kinematic_tree import REVOLUTE
 from contact_mpc.model.plan import Plan
 from contact_mpc.model.state import CommandPlan, EstimatedState
@@ -157,7 +158,7 @@ class Tracker:
             assert self._reference is not None
             return self._reference.plan.sample_u(t_s)
         age_s = (t_ns - self._last.stamp_ns) / NS_PER_S
-        return np.array([np.interp(age_s, self._last.times_s, column) for column in self._last.u.T])
+        return interpolate_rows(age_s, self._last.times_s, self._last.u)
 
     def _make_plan(self, stamp_ns: int, t_s: float, before: FloatArray) -> CommandPlan:
         delay_s = self.config.plan_delay_s

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from contact_mpc import __version__
 from contact_mpc.errors import InputError, PlanError
+from contact_mpc.model.interpolation import interpolate_rows
 from contact_mpc.model.system import System
 
 FloatArray = NDArray[np.float64]
@@ -93,7 +94,7 @@ class Plan:
 
     def sample_u(self, t_s: float) -> FloatArray:
         """Return the command at t_s, held constant outside the plan."""
-        return np.array([np.interp(t_s, self.times_s, column) for column in self.u.T])
+        return interpolate_rows(t_s, self.times_s, self.u)
 
     def sample_q(self, system: System, t_s: float) -> FloatArray:
         """Return the configuration at t_s, on the geodesic between instants, held constant outside the plan."""

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.control.bridge_status import BridgeCommand, BridgeMode
+from contact_mpc.model.interpolation import interpolate_rows
 from contact_mpc.model.plan import Plan
 from contact_mpc.model.rotations import rotation_log
 from contact_mpc.model.state import CommandPlan, EstimatedState
@@ -169,7 +170,7 @@ class LoopLog:
 
     def _reference_position(self, t_ns: int) -> FloatArray:
         t_s = (t_ns - self.start_ns) * 1e-9
-        return np.array([np.interp(t_s, self.plan.times_s, column) for column in self._path.T])
+        return interpolate_rows(t_s, self.plan.times_s, self._path)
 
     def reasons(self, last_ns: int, angle_deg: float, distance_mm: float) -> tuple[str, ...]:
         """Return why the goal was not met by a run that ended at last_ns with these errors."""
