@@ -20,22 +20,33 @@ def make_plan(task: TaskConfig) -> Plan:
     ConfigError
         A parameter of the planner is unknown or out of range.
     PlanError
-        There is no plan; the message says why.
+        There is no plan, or start or goal cannot be held; the message says why, and which margin fails.
     """
     if task.reference is not None:
         from contact_mpc.planning.task_reference import make_reference
 
         return make_reference(task)
     if task.planner.get("method") != CONTACT_IMPLICIT:
-        from contact_mpc.planning.trajectory_optimisation import plan_task
-
-        return plan_task(task).plan
+        return _optimise(task)
     from contact_mpc.planning.contact_implicit.task import plan_push
 
     result, plan = plan_push(task)
     if plan is None:
         raise PlanError(f"{task.path}: no plan: {result.status}: {result.message}; change start or goal")
     return plan
+
+
+def _optimise(task: TaskConfig) -> Plan:
+    """Return the optimised plan of a task whose start and goal can be held."""
+    from contact_mpc.planning.holding import require_goal, require_grasp
+    from contact_mpc.planning.trajectory_optimisation import plan_task, read_config
+
+    config = read_config(task)
+    if config.initialisation == "rolling":
+        require_grasp(task, config.minimum_force_n, config.friction)
+    result = plan_task(task)
+    require_goal(task, result)
+    return result.plan
 
 
 def make_replanner(name: str, delay_s: float) -> "PushReplanner":

@@ -67,7 +67,7 @@ def plan_task(
     PlanError
         The model finds no next state along any plan from this start.
     """
-    config = validate(TrajoptConfig, {**task.planner, **(overrides or {})}, f"{task.path}: planner")
+    config = read_config(task, overrides)
     result = optimise_trajectory(task, config, progress)
     if not result.is_feasible:
         raise PlanError(
@@ -75,6 +75,11 @@ def plan_task(
             f"the object); move start.joints_rad or start.object_position_m"
         )
     return result
+
+
+def read_config(task: TaskConfig, overrides: dict[str, Any] | None = None) -> TrajoptConfig:
+    """Return the parameters of a task's section `planner`, some replaced; raises ConfigError as `plan_task`."""
+    return validate(TrajoptConfig, {**task.planner, **(overrides or {})}, f"{task.path}: planner")
 
 
 def optimise_trajectory(
