@@ -113,6 +113,10 @@ class Tracker:
         self._adaptation.reset()
         self._mpc.reset()
 
+    def go_on_from(self, plan: CommandPlan | None) -> None:
+        """Take a command plan, which is in force, as the last solution; None: the reference's commands are."""
+        self._last = plan
+
     def step(self, state: EstimatedState) -> TrackerOutput:
         """Solve from an estimated state."""
         started = time.perf_counter()

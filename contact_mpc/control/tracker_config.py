@@ -15,12 +15,13 @@ class TrackerConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    mode: Literal["mpc", "playback", "receding_horizon"] = Field(
+    mode: Literal["mpc", "playback", "receding_horizon", "reorient"] = Field(
         default="mpc",
         description="mpc: follow the reference by MPC; playback: hand out its own commands and torques; "
-        "receding_horizon: play back, but plan the push again from the measured state while it runs",
+        "receding_horizon: play back, but plan the push again from the measured state while it runs; "
+        "reorient: go to the reference's last pose by turns and new grasps planned from the measured state",
     )
-    task: str = Field(default="", description="receding_horizon: task whose planner section says how to plan again")
+    task: str = Field(default="", description="receding_horizon, reorient: task whose planner section says how to plan")
     mpc_rate_hz: int = _quantity(20, "Hz", "rate of the solves, a divisor of 1000", ge=1, le=200)
     plan_delay_s: float = _quantity(
         0.02, "s", "a plan takes effect so long after the state that it was solved from", ge=0.0, le=0.5

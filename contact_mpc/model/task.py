@@ -10,12 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.resources import resource
-from contact_mpc.model.rotations import rotation_exp, rotation_from_rpy
+from contact_mpc.model.rotations import quaternion_to_matrix, rotation_exp, rotation_from_rpy, rotation_log
 from contact_mpc.model.system import System, load_system
 from contact_mpc.model.system_config import Vector3, read_yaml, validate
 
 FloatArray = NDArray[np.float64]
 NS_PER_S = 1_000_000_000
+GOAL_STREAM = 1  # of a trial's seed: its goal is drawn apart from its disturbances
 AxisName = Literal["+x", "-x", "+y", "-y", "+z", "-z"]
 AXES_W: dict[str, tuple[float, float, float]] = {
     "+x": (1.0, 0.0, 0.0), "-x": (-1.0, 0.0, 0.0), "+y": (0.0, 1.0, 0.0), "-y": (0.0, -1.0, 0.0),
@@ -45,6 +46,7 @@ class GoalConfig(_Frozen):
     rotation_axes: tuple[AxisName, ...] = Field(
         default=(), description="axes that an evaluation of the task turns about; none: only rotation_axis"
     )
+    is_random: bool = Field(default=False, description="every trial of an evaluation draws its rotation from SO(3)")
 
 
 class ReferenceConfig(_Frozen):
@@ -118,6 +120,14 @@ class TaskConfig:
     drop_distance_m: float = 0.05
     reference: ReferenceConfig | None = None
     disturbance: dict[str, Any] = field(default_factory=dict)
+    has_random_goal: bool = False
+
+    def with_random_goal(self, seed: int) -> "TaskConfig":
+        """Return the task with the rotation of its goal drawn uniformly from SO(3)."""
+        wxyz = np.random.default_rng([seed, GOAL_STREAM]).standard_normal(4)
+        turn = rotation_log(quaternion_to_matrix(wxyz / np.linalg.norm(wxyz)))
+        angle = float(np.linalg.norm(turn))
+        return replace(self, goal=replace(self.goal, axis_W=turn / angle, angle_deg=float(np.rad2deg(angle))))
 
     def about(self, axis: str) -> "TaskConfig":
         """Return the task with its rotation about another axis of the world, of `AXES_W`; "" is the task's own.
@@ -185,6 +195,7 @@ def load_task(name: str | Path) -> TaskConfig:
         file.name, path, file.description, system, q, start_u, goal, file.duration_s, file.hold_s,
         file.tolerance_deg, file.tolerance_mm, file.planner, file.goal.rotation_axes,
         drop_distance_m=file.drop_distance_m, reference=file.reference, disturbance=file.disturbance,
+        has_random_goal=file.goal.is_random,
     )
 
 

@@ -30,7 +30,7 @@ from contact_mpc.nodes.node_process import freeze_garbage, run_node
 from contact_mpc.nodes.parameters import NodeConfig
 from contact_mpc.nodes.references import read_reference
 from contact_mpc.nodes.serialized import deserialize, read_stamp_ns
-from contact_mpc.planning.task_plan import make_replanner
+from contact_mpc.planning.task_plan import make_replanner, make_segment_planner
 
 MAX_UNPAIRED = 16
 WARN_PERIOD_S = 1.0
@@ -59,7 +59,7 @@ class MpcTrackerNode(ContactNode):
         config: MpcTrackerConfig = self.config
         self._system = load_system(config.system)
         self._order = messages.JointOrder(self._system.joint_names)
-        self._tracker = build_tracker(self._system, config, make_replanner)
+        self._tracker = build_tracker(self._system, config, make_replanner, make_segment_planner)
         self._tracker.warm_up()
         self._period_ns = self._tracker.period_ns
         self._reset()

@@ -8,8 +8,9 @@ from contact_mpc.model.task import TaskConfig, load_task
 
 if TYPE_CHECKING:
     from contact_mpc.planning.contact_implicit.replanner import PushReplanner
+    from contact_mpc.planning.reorientation import ReorientationPlanner
 
-CONTACT_IMPLICIT = "contact_implicit"
+CONTACT_IMPLICIT, REGRASP = "contact_implicit", "regrasp"
 
 
 def make_plan(task: TaskConfig) -> Plan:
@@ -26,6 +27,10 @@ def make_plan(task: TaskConfig) -> Plan:
         from contact_mpc.planning.task_reference import make_reference
 
         return make_reference(task)
+    if task.planner.get("method") == REGRASP:
+        from contact_mpc.planning.reorientation import make_goal_plan
+
+        return make_goal_plan(task)
     if task.planner.get("method") != CONTACT_IMPLICIT:
         return _optimise(task)
     from contact_mpc.planning.contact_implicit.task import plan_push
@@ -75,3 +80,19 @@ def make_replanner(name: str, delay_s: float) -> "PushReplanner":
             raise
         raise ConfigError("receding_horizon needs casadi: pip install 'contact_mpc[contact-implicit]'") from error
     return PushReplanner(task.system, read_settings(task), delay_s)
+
+
+def make_segment_planner(name: str) -> "ReorientationPlanner":
+    """Return what plans the turns and new grasps of a task, of which `name` is the name or the path of its file.
+
+    Raises
+    ------
+    ConfigError
+        The task does not say so, or a parameter is unknown or out of range.
+    """
+    from contact_mpc.planning.reorientation import build_planner
+
+    task = load_task(name)
+    if task.planner.get("method") != REGRASP:
+        raise ConfigError(f"{task.path}: mode reorient needs planner.method: {REGRASP}")
+    return build_planner(task)

@@ -18,7 +18,7 @@ from contact_mpc.model.plan import Plan
 from contact_mpc.model.rotations import quaternion_to_matrix
 from contact_mpc.model.state import CommandPlan, EstimatedState
 from contact_mpc.model.system import System
-from contact_mpc.planning.task_plan import make_replanner
+from contact_mpc.planning.task_plan import make_replanner, make_segment_planner
 from contact_mpc.replay.poses import FloatArray
 from contact_mpc.replay.recompute_estimates import Advance
 from contact_mpc.replay.record import ObjectTrajectoryMessage, RunRecord, TrajectoryMessage
@@ -58,7 +58,7 @@ def recompute_plans(
     record: RunRecord, system: System, config: TrackerConfig, advance: Advance
 ) -> Iterator[tuple[TrajectoryMessage, CommandPlan | None]]:
     """Yield every recorded plan with the recomputed one, None where the estimate is missing."""
-    tracker, estimates = build_tracker(system, config, make_replanner), _Estimates(record, system)
+    tracker, estimates = build_tracker(system, config, make_replanner, make_segment_planner), _Estimates(record, system)
     references = _References(record, system)
     tracker.warm_up()
     tracker.reset()

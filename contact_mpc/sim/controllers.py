@@ -13,7 +13,7 @@ from contact_mpc.control.playback import Playback
 from contact_mpc.control.tracker import Tracker
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.model.system import System
-from contact_mpc.planning.task_plan import make_replanner
+from contact_mpc.planning.task_plan import make_replanner, make_segment_planner
 
 CONTROLLERS = {
     "tracker": "MPC on the smoothed linearisation, or what mpc_tracker.mode says",
@@ -56,7 +56,7 @@ def make_controller(
         config = config.model_copy(update={"horizon_steps": comparison.sampling.horizon_steps})
         rollouts = MujocoRollouts(system, config.friction, config.h_s, comparison.sampling)
         return Tracker(system, config, SamplingMpc(system, config, comparison.sampling, rollouts, seed))
-    return build_tracker(system, config, make_replanner)
+    return build_tracker(system, config, make_replanner, make_segment_planner)
 
 
 def one_step_config(config: TrackerConfig) -> TrackerConfig:

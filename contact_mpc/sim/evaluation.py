@@ -8,6 +8,7 @@ import numpy as np
 from contact_mpc.errors import StackError
 from contact_mpc.model.plan import Plan
 from contact_mpc.model.task import TaskConfig
+from contact_mpc.planning.task_plan import make_plan
 from contact_mpc.sim.closed_loop import run_closed_loop
 from contact_mpc.sim.loop_config import LoopConfig
 from contact_mpc.sim.loop_log import ClosedLoopResult, LoopLog
@@ -58,8 +59,12 @@ class EvaluationSpec:
         return draw_trial(seed, self.disturbance, self.config.sensors, self.scale, self.noise_scale)
 
     def case(self, seed: int) -> Case:
-        """Return what the trial of a seed turns."""
-        return self.cases[seed % len(self.cases)]
+        """Return what the trial of a seed turns; a random goal is drawn here."""
+        case = self.cases[seed % len(self.cases)]
+        if not case.task.has_random_goal:
+            return case
+        task = case.task.with_random_goal(seed)
+        return Case(task, make_plan(task))
 
 
 @dataclass(frozen=True)

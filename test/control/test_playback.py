@@ -63,7 +63,7 @@ def state_at(system: System, t_s: float) -> EstimatedState:
 
 def played(system: System, plan: Plan, t_s: float) -> CommandPlan:
     """What the bridge receives at t_s: the plan went over the wire twice."""
-    player = build_tracker(system, CONFIG, no_replanner)
+    player = build_tracker(system, CONFIG, no_replanner, no_replanner)
     assert isinstance(player, Playback)
     player.set_reference(Reference(START_NS, reference_over_wire(system, plan)))
     output = player.step(state_at(system, t_s))

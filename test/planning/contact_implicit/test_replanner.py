@@ -4,6 +4,7 @@ import pytest
 
 from contact_mpc.control.controllers import build_tracker
 from contact_mpc.control.playback import Playback
+from contact_mpc.control.reorienting import SegmentPlanner
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.errors import ConfigError, InputError
 from contact_mpc.model.task import TaskConfig
@@ -33,10 +34,14 @@ def test_a_push_has_one_that_refuses_a_reference_in_which_nothing_moves(
         replanner.begin(type(plan)(**{**vars(plan), "q": resting}))
 
 
+def no_segments(_task: str) -> SegmentPlanner:
+    raise AssertionError("asked for a planner of segments")
+
+
 def test_only_the_mode_receding_horizon_asks_for_a_replanner(task: TaskConfig) -> None:
     asked = []
     for mode in ("playback", "receding_horizon"):
         config = TrackerConfig(mode=mode, task="anypulator_block", plan_delay_s=0.045)
-        tracker = build_tracker(task.system, config, lambda *given: asked.append(given))
+        tracker = build_tracker(task.system, config, lambda *given: asked.append(given), no_segments)
         assert isinstance(tracker, Playback)
     assert asked == [("anypulator_block", 0.045)]
