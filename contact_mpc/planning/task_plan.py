@@ -42,15 +42,17 @@ def make_plan(task: TaskConfig) -> Plan:
 
 
 def _optimise(task: TaskConfig) -> Plan:
-    """Return the optimised plan of a task whose start and goal can be held."""
+    """Return the optimised plan of a task; where fingers shall roll, start and goal must be held."""
     from contact_mpc.planning.holding import require_goal, require_grasp
     from contact_mpc.planning.trajectory_optimisation import plan_task, read_config
 
     config = read_config(task)
-    if config.initialisation == "rolling":
+    rolls = config.initialisation == "rolling"
+    if rolls:
         require_grasp(task, config.minimum_force_n, config.friction)
     result = plan_task(task)
-    require_goal(task, result)
+    if rolls:
+        require_goal(task, result)
     return result.plan
 
 

@@ -30,6 +30,7 @@ duration_s: 0.1
 hold_s: 0.0
 tolerance_deg: 2.0
 tolerance_mm: 2.0
+planner: {initialisation: constant}   # of fingers that hold nothing
 """
 
 
@@ -62,6 +63,12 @@ def test_every_key_is_there_and_the_failures_are_those_beyond_the_tolerance(task
         _, y_mm, z_mm = failure["object_offset_mm"]
         assert (y_mm**2 + z_mm**2) ** 0.5 > 2.0
         assert "position error" in failure["reason"]
+
+
+def test_a_start_that_holds_nothing_is_refused(task_file):
+    task_file.write_text(TASK.replace("planner: {initialisation: constant}", "planner: {}"))
+    refused = evaluate(task_file, "--trials", "1")
+    assert refused.exit_code == 2 or "does not hold the object" in str(refused.exception)
 
 
 def test_number_of_jobs_does_not_change_the_outcome(task_file):

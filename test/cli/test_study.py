@@ -19,6 +19,7 @@ duration_s: 0.1
 hold_s: 0.0
 tolerance_deg: 2.0
 tolerance_mm: 2.5
+planner: {initialisation: constant}   # of fingers that hold nothing
 """
 
 
