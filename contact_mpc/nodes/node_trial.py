@@ -98,5 +98,5 @@ def judge_record(case: Case, trial: Trial, record: RunRecord, start_delay_s: flo
     )
     return TrialOutcome(
         trial.seed, task.axis, not reasons, is_loosely_met, log.dropped, angle_deg, distance_mm,
-        tuple(solve_times_ms(record).tolist()), reasons, describe(trial),
+        tuple(solve_times_ms(record).tolist()), (), reasons, describe(trial),
     )  # fmt: skip

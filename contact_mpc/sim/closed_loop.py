@@ -6,6 +6,7 @@ command, then one step of the plant. Cores, order and the roundings of messages 
 nodes, so the commands are too, bit for bit. The plant has its own physics and may differ from the model.
 """
 
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -155,11 +156,13 @@ class ClosedLoop:
             plan = CommandPlan.hold(state.t_ns, self._system.n_a)
             self.log.add_plan(plan, state.status)
             return plan
+        started_s = time.process_time()
         output = self._tracker.step(state)
+        cpu_ms = 1e3 * (time.process_time() - started_s)
         if output.replacement is not None:
             self.replacements.append(output.replacement)
         plan = plan_over_wire(output.plan)
-        self.log.add_plan(plan, output.status, output.solve_ms, output.iterations)
+        self.log.add_plan(plan, output.status, output.solve_ms, cpu_ms, output.iterations)
         return plan
 
 

@@ -81,8 +81,8 @@ class TrialOutcome:
         Within the task's tolerances at the end of the hold; within the looser ones; lost on the way.
     angle_error_deg, position_error_mm : float
         True pose against the goal at the end, or where the object was lost; NaN where the loop broke off.
-    solve_ms : tuple of float
-        Wall times of the solves.
+    solve_ms, solve_cpu_ms : tuple of float
+        Wall times of the solves, and their CPU times over all threads; no CPU times from the nodes.
     reasons : tuple of str
         Why the goal was not met.
     drawn : dict
@@ -97,12 +97,13 @@ class TrialOutcome:
     angle_error_deg: float
     position_error_mm: float
     solve_ms: tuple[float, ...]
+    solve_cpu_ms: tuple[float, ...]
     reasons: tuple[str, ...]
     drawn: dict[str, Any]
 
 
 def run_trial(spec: EvaluationSpec, seed: int) -> TrialOutcome:
-    """Run the trial of one seed; the outcome depends on spec and seed alone, apart from solve_ms."""
+    """Run the trial of one seed; the outcome depends on spec and seed alone, apart from its times."""
     trial, case = spec.draw(seed), spec.case(seed)
     try:
         result = run_closed_loop(
@@ -111,7 +112,7 @@ def run_trial(spec: EvaluationSpec, seed: int) -> TrialOutcome:
         )  # fmt: skip
     except StackError as error:
         reasons = (f"{NO_COMMAND}: {error}",)
-        return TrialOutcome(seed, case.task.axis, False, False, False, np.nan, np.nan, (), reasons, describe(trial))
+        return TrialOutcome(seed, case.task.axis, False, False, False, np.nan, np.nan, (), (), reasons, describe(trial))
     return judge(case.task, trial, result)
 
 
@@ -124,7 +125,8 @@ def judge(task: TaskConfig, trial: Trial, result: ClosedLoopResult) -> TrialOutc
     """Return the outcome of a run that came to its end."""
     return TrialOutcome(
         trial.seed, task.axis, result.goal_met, is_loosely_met(task, result), result.dropped, result.angle_error_deg,
-        result.position_error_mm, tuple(result.solve_ms.tolist()), result.reasons, describe(trial),
+        result.position_error_mm, tuple(result.solve_ms.tolist()), tuple(result.solve_cpu_ms.tolist()),
+        result.reasons, describe(trial),
     )  # fmt: skip
 
 

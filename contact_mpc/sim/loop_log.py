@@ -37,8 +37,8 @@ class ClosedLoopResult:
         Position command after the guard, rad.
     estimate_t_ns, estimate_q : (m,), (m, n_q) array
         What the tracker was told.
-    plan_t_ns, solve_ms, iterations : (k,) array
-        Of each solve: stamp, wall time, iterations.
+    plan_t_ns, solve_ms, solve_cpu_ms, iterations : (k,) array
+        Of each solve: stamp, wall time, CPU time of the process, iterations.
     plan_status : tuple of str
         Of each solve.
     plans : tuple of CommandPlan
@@ -65,6 +65,7 @@ class ClosedLoopResult:
     estimate_q: FloatArray
     plan_t_ns: IntArray
     solve_ms: FloatArray
+    solve_cpu_ms: FloatArray
     iterations: IntArray
     plan_status: tuple[str, ...]
     plans: tuple[CommandPlan, ...]
@@ -100,7 +101,7 @@ class LoopLog:
     dropped: bool = False
     _steps: list[tuple[PlantState, FloatArray, FloatArray]] = field(default_factory=list)
     _estimates: list[tuple[int, FloatArray]] = field(default_factory=list)
-    _plans: list[tuple[CommandPlan, float, int, str]] = field(default_factory=list)
+    _plans: list[tuple[CommandPlan, float, float, int, str]] = field(default_factory=list)
     _holds: list[tuple[int, str]] = field(default_factory=list)
     _safety: object = None
     _was_active: bool = False
@@ -129,9 +130,11 @@ class LoopLog:
         """Take an estimate that the tracker was told."""
         self._estimates.append((state.t_ns, state.q))
 
-    def add_plan(self, plan: CommandPlan, status: str, solve_ms: float = 0.0, iterations: int = 0) -> None:
-        """Take a plan as the bridge receives it, and what the solve reports."""
-        self._plans.append((plan, solve_ms, iterations, status))
+    def add_plan(
+        self, plan: CommandPlan, status: str, solve_ms: float = 0.0, solve_cpu_ms: float = 0.0, iterations: int = 0
+    ) -> None:
+        """Take a plan as the bridge receives it, and what the solve took and reports."""
+        self._plans.append((plan, solve_ms, solve_cpu_ms, iterations, status))
 
     def result(self) -> ClosedLoopResult:
         """Judge the run as it is now."""
@@ -148,8 +151,9 @@ class LoopLog:
             estimate_q=np.array([q for _, q in self._estimates]),
             plan_t_ns=np.array([item[0].stamp_ns for item in self._plans], dtype=np.int64),
             solve_ms=np.array([item[1] for item in self._plans]),
-            iterations=np.array([item[2] for item in self._plans], dtype=np.int64),
-            plan_status=tuple(item[3] for item in self._plans),
+            solve_cpu_ms=np.array([item[2] for item in self._plans]),
+            iterations=np.array([item[3] for item in self._plans], dtype=np.int64),
+            plan_status=tuple(item[4] for item in self._plans),
             plans=tuple(item[0] for item in self._plans),
             holds=tuple(self._holds),
             angle_error_deg=angle_deg,

@@ -29,7 +29,7 @@ def summarise(outcomes: Sequence[TrialOutcome], disturbance: Disturbance, scale:
         **rates(outcomes),
         "angle_error_deg": statistics_of([item.angle_error_deg for item in outcomes]),
         "position_error_mm": statistics_of([item.position_error_mm for item in outcomes]),
-        "solve_ms": statistics_of([value for item in outcomes for value in item.solve_ms]),
+        **solve_times(outcomes),
         "by_axis": by_axis(outcomes),
         "by_disturbance": by_disturbance(outcomes, disturbance, scale) if scale > 0.0 else {},
         "failures": [
@@ -37,6 +37,14 @@ def summarise(outcomes: Sequence[TrialOutcome], disturbance: Disturbance, scale:
             for item in outcomes
             if not item.goal_met
         ],
+    }
+
+
+def solve_times(outcomes: Sequence[TrialOutcome]) -> dict[str, Any]:
+    """Return the statistics of wall and CPU times per command, ms."""
+    return {
+        name: statistics_of([value for item in outcomes for value in getattr(item, name)])
+        for name in ("solve_ms", "solve_cpu_ms")
     }
 
 

@@ -47,11 +47,20 @@ def test_later_call_goes_on_from_the_file(study, tmp_path):
     options = ["--what", "sensitivity", "--only", "noise", "--out", str(tmp_path / "o.jsonl"), "--json"]
     first = json.loads(study(*options, "--trials", "2").stdout)
     lines = (tmp_path / "o.jsonl").read_text().splitlines()
-    assert len(lines) == 2 * len(first["rows"])
+    assert len(lines) == 2 * len(first["rows"])  # no two rows are the same
     more = json.loads(study(*options, "--trials", "3").stdout)
     assert (tmp_path / "o.jsonl").read_text().splitlines()[: len(lines)] == lines
     assert len((tmp_path / "o.jsonl").read_text().splitlines()) == 3 * len(more["rows"])
     assert [row["trials"] for row in more["rows"]] == [3] * len(more["rows"])
+
+
+def test_rows_that_are_the_same_run_once(study, tmp_path):
+    out = tmp_path / "o.jsonl"
+    options = ["--what", "sensitivity", "--only", "rotation_weight", "--trials", "2", "--out", str(out), "--json"]
+    rows = json.loads(study(*options).stdout)["rows"]
+    other = json.loads(study(*[*options[:3], "delay", *options[4:]]).stdout)["rows"]  # 20 ms are as configured
+    assert [row["trials"] for row in [*rows, *other]] == [2] * 8
+    assert len(out.read_text().splitlines()) == 2 * (3 + 4)
 
 
 def test_page_has_a_plot_per_group_and_the_table(study, tmp_path):

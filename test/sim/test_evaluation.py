@@ -124,20 +124,21 @@ def test_cases_take_turns_and_a_seed_alone_names_its_case(cases):
 
 def outcome(seed, met=True, axis="+x", angle_deg=1.0, drops=False, **drawn):
     drawn = {"friction": 0.7, "mass_scale": 1.0, "size_scale": 1.0, "object_offset_mm": [0.0, 0.0, 3.0], **drawn}
-    reasons = () if met else ("angle",)
-    return TrialOutcome(seed, axis, met, met or angle_deg < 5.0, drops, angle_deg, 0.5, (2.0, 4.0), reasons, drawn)
+    loosely_met, reasons = met or angle_deg < 5.0, () if met else ("angle",)
+    times = ((2.0, 4.0), (1.0, 2.0))
+    return TrialOutcome(seed, axis, met, loosely_met, drops, angle_deg, 0.5, *times, reasons, drawn)
 
 
 def test_summary_counts_and_names_the_failures():
     bad = outcome(2, met=False, angle_deg=90.0, drops=True, friction=0.5)
-    broken = replace(outcome(3, met=False), angle_error_deg=np.nan, loosely_met=False, solve_ms=())
+    broken = replace(outcome(3, met=False), angle_error_deg=np.nan, loosely_met=False, solve_ms=(), solve_cpu_ms=())
     summary = summarise([outcome(1), bad, broken, outcome(4, met=False, angle_deg=4.0)], RANGES)
     assert (summary["trials"], summary["drops"]) == (4, 1)
     assert (summary["success_rate"], summary["loose_success_rate"]) == (0.25, 0.5)
     assert [failure["seed"] for failure in summary["failures"]] == [2, 3, 4]
     assert summary["failures"][0] == {"seed": 2, "axis": "+x", "reason": "angle", **bad.drawn}
     assert summary["angle_error_deg"]["median"] == 4.0 and summary["angle_error_deg"]["max"] == 90.0
-    assert summary["solve_ms"]["median"] == 3.0
+    assert (summary["solve_ms"]["median"], summary["solve_cpu_ms"]["median"]) == (3.0, 1.5)
 
 
 def test_table_by_axis_parts_the_trials():

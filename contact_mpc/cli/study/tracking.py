@@ -27,7 +27,7 @@ from contact_mpc.sim.loop_config import load_loop_config
 from contact_mpc.sim.outcome_store import OutcomeStore, make_key
 from contact_mpc.sim.plant import ENGINES
 from contact_mpc.sim.statistics import paired_p_value, statistics_of
-from contact_mpc.sim.summary import rates
+from contact_mpc.sim.summary import rates, solve_times
 from contact_mpc.sim.trials import disturbance_of, trial_seeds
 from contact_mpc.sim.variants import STUDIES, Variant, build_variants
 
@@ -99,24 +99,19 @@ def tracking(
 def _run(
     specs: list[EvaluationSpec], seeds: list[int], store: OutcomeStore, jobs: int, backend: str, title: str
 ) -> tuple[list[dict[int, TrialOutcome]], bool]:
-    """Return the outcomes of each spec by seed; trials go round the specs, so that all of them get on together."""
+    """Return the outcomes of each spec by seed; trials go round the specs, so that all of them get on together.
+
+    Specs that are the same, such as every factor 1, run once.
+    """
     keys = [make_key(*_identity(spec)) for spec in specs]
-    found: list[dict[int, TrialOutcome]] = [{} for _ in specs]
-    missing: list[tuple[int, int]] = []
-    for item in seeds:
-        for k, key in enumerate(keys):
-            known = store.find(key, item)
-            if known is None:
-                missing.append((k, item))
-            else:
-                found[k][item] = known
+    spec_of = dict(zip(keys, specs, strict=True))
+    missing = [(key, item) for item in seeds for key in dict.fromkeys(keys) if store.find(key, item) is None]
 
     def keep(index: int, outcome: TrialOutcome) -> None:
-        k, item = missing[index]
-        found[k][item] = outcome
-        store.add(keys[k], outcome)
+        store.add(missing[index][0], outcome)
 
-    campaign = run_trials([(specs[k], item) for k, item in missing], jobs, title, backend, keep)
+    campaign = run_trials([(spec_of[key], item) for key, item in missing], jobs, title, backend, keep)
+    found = [{item: known for item in seeds if (known := store.find(key, item)) is not None} for key in keys]
     return found, campaign.is_interrupted
 
 
@@ -147,7 +142,7 @@ def summarise_rows(variants: list[Variant], outcomes: list[list[TrialOutcome | N
             **_paired(outcomes[0], row, variant.value is None),
             "angle_error_deg": statistics_of([item.angle_error_deg for item in done]),
             "position_error_mm": statistics_of([item.position_error_mm for item in done]),
-            "solve_ms": statistics_of([value for item in done for value in item.solve_ms]),
+            **solve_times(done),
         }
         for variant, row in zip(variants, outcomes, strict=True)
     ]  # fmt: skip
@@ -169,7 +164,7 @@ def make_table(result: dict[str, Any]) -> Table:
     is_paired = "gained" in result["rows"][0]
     title = f"{result['what']} of {result['task']} on {result['plant']}"
     table = Table(title=title, title_justify="left", title_style="bold")
-    names = ["", "n", "goal met (95 %)", "looser", "drops", "deg", "mm", "ms: median, p99"]
+    names = ["", "n", "goal met (95 %)", "looser", "drops", "deg", "mm", "CPU ms: median, p99"]
     for name in [*names, *(["+ / - (p)"] if is_paired else [])]:
         table.add_column(name, justify="left" if not name else "right")
     group = ""
@@ -189,7 +184,7 @@ def _cells(row: dict[str, Any], is_paired: bool) -> list[str]:
     low, high = row["success_interval_95"]
     found = (row["angle_error_deg"], row["position_error_mm"])
     errors = ["-" if item is None else f"{item['median']:.2f}" for item in found]
-    solve = row["solve_ms"]
+    solve = row["solve_cpu_ms"]
     cells = [
         row["label"], str(row["trials"]), f"{100 * row['success_rate']:.0f}% ({100 * low:.0f}-{100 * high:.0f})",
         f"{100 * row['loose_success_rate']:.0f}%", str(row["drops"]), *errors,
