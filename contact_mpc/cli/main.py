@@ -3,14 +3,16 @@
 Exit codes: 0 the goal was met, 1 it was not, 2 a user's mistake (one line on stderr), 130 interrupted.
 """
 
+import signal
 import sys
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated
 
 import typer
 
 from contact_mpc import __version__
 from contact_mpc.cli import bench, study
+from contact_mpc.cli.interrupts import interruptible
 from contact_mpc.cli.lazy import Command, build_group, first_word
 from contact_mpc.cli.output import EXIT_INTERRUPTED, reserved_stdout
 
@@ -44,10 +46,15 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line; with ``--json`` stdout carries the result object and nothing else."""
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        with reserved_stdout() if "--json" in arguments else nullcontext():
+        with _ctrl_c(), reserved_stdout() if "--json" in arguments else nullcontext():
             build_app(arguments)(args=arguments, prog_name="contact-mpc")
     except KeyboardInterrupt:  # while the modules of a command are still being imported
         sys.exit(EXIT_INTERRUPTED)
+
+
+def _ctrl_c() -> AbstractContextManager[None]:
+    """Return what takes Ctrl-C where it can be taken; a shell's background job goes on ignoring it."""
+    return nullcontext() if signal.getsignal(signal.SIGINT) is signal.SIG_IGN else interruptible(signal.SIGINT)
 
 
 def _print_version(asked: bool) -> None:

@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from contact_mpc.cli.compiling import compile_first
+from contact_mpc.cli.interrupts import interruptible
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.plan import load_plan, save_plan
@@ -80,7 +81,7 @@ def run(
     chosen = (*(settings or ()), *_mode(config, receding_horizon))
     options = RunOptions(plant, clock, seed, params or default_parameter_file(config), interface, chosen)
     folder = make_run_folder(record, config.name)
-    with _interruptible(), _removed_if_empty(folder):
+    with interruptible(signal.SIGINT, signal.SIGTERM, only_first=True), _removed_if_empty(folder):
         execute(config, options, folder, plan, domain)
     metrics, page = judge(folder, config, report, options, plan)
     result = {
@@ -207,21 +208,6 @@ def _removed_if_empty(folder: Path) -> Iterator[None]:
     finally:
         with suppress(OSError):
             folder.rmdir()
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Treat SIGTERM as Ctrl-C, and take only the first: nothing may interrupt the nodes' way down."""
-
-    def interrupt(_number: int, _frame: object) -> None:
-        for number in before:
-            signal.signal(number, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 @contextmanager
