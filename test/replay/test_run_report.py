@@ -22,7 +22,7 @@ from contact_mpc.replay.report import write_report
 MAX_BYTES = 10_000_000
 BROWSER = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--no-first-run", "--window-size=1500,1200", "--virtual-time-budget=4000",
+    "--disable-sync", "--no-first-run", "--window-size=1500,1200",
 ]  # fmt: skip
 
 
@@ -141,13 +141,17 @@ def test_thinned_lines_keep_their_peaks():
 
 @pytest.mark.chromium
 def test_browser_draws_every_plot_and_plays_the_animation_without_errors(report, tmp_path):
-    page = open_in_browser(report, tmp_path)
+    start_s = read_data(report)["scene"]["times"][0]
+    for attempt in range(4):  # a busy machine may draw but two frames, both at the start, in the browser's own time
+        page = open_in_browser(report, tmp_path / str(attempt), time_ms=4000 * 2**attempt)
+        if float(attribute(page, "canvas", "data-time")) > start_s:
+            break
     assert attribute(page, "html", "data-errors") is None
     assert 'data-unavailable="' not in page
     for key in read_data(report)["figures"]:
         assert re.search(rf'id="plot-{key}"[^>]*data-drawn="true"', page), key
     assert int(attribute(page, "canvas", "data-drawn")) >= 2
-    assert float(attribute(page, "canvas", "data-time")) > read_data(report)["scene"]["times"][0]
+    assert float(attribute(page, "canvas", "data-time")) > start_s
 
 
 @pytest.mark.chromium
@@ -174,10 +178,11 @@ def attribute(page, tag, name):
     return None if found is None else found.group(1)
 
 
-def open_in_browser(path, folder, *options):
-    """Return the page's DOM after its scripts ran."""
+def open_in_browser(path, folder, *options, time_ms=4000):
+    """Return the page's DOM after its scripts ran for `time_ms` of the browser's own time."""
     browser = next((name for name in ("chromium", "chromium-browser", "google-chrome") if shutil.which(name)), None)
     if browser is None:
         pytest.skip("NOT CHECKED IN A BROWSER: no chromium on this machine (apt-get install chromium)")
-    command = [browser, *BROWSER, f"--user-data-dir={folder}/profile", *options, "--dump-dom", path.resolve().as_uri()]
+    settings = [*BROWSER, f"--virtual-time-budget={time_ms}", f"--user-data-dir={folder}/profile", *options]
+    command = [browser, *settings, "--dump-dom", path.resolve().as_uri()]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
