@@ -57,6 +57,7 @@ def _make_summary(result: dict[str, Any], wanted: int) -> Table:
     table.add_row("object dropped", f"{result['drops']} (95 %: up to {100 * result['drop_interval_95'][1]:.1f} %)")
     for key, name, unit in (("angle_error_deg", "angle error", "deg"), ("position_error_mm", "position error", "mm")):
         table.add_row(name, _long(result[key], ("median", "p90", "max"), unit))
+    table.add_row("at the goal after", _long(result["reached_s"], ("median", "p90", "max"), "s"))
     for plan in result["planned_errors"]:
         if plan["angle_error_deg"] > result["tolerance_deg"] or plan["position_error_mm"] > result["tolerance_mm"]:
             ends = f"ends {plan['angle_error_deg']:.1f} deg, {plan['position_error_mm']:.1f} mm from the goal"

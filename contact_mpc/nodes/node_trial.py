@@ -18,7 +18,7 @@ from contact_mpc.replay.bag import read_run
 from contact_mpc.replay.metrics import solve_times_ms
 from contact_mpc.replay.record import RunRecord
 from contact_mpc.sim.evaluation import Case, TrialOutcome, describe, is_within, loose_tolerances
-from contact_mpc.sim.loop_log import DROP_CHECK_STEPS, LoopLog
+from contact_mpc.sim.loop_log import CHECK_STEPS, LoopLog
 from contact_mpc.sim.plant import STEP_NS, T0_NS
 from contact_mpc.sim.trials import Trial
 
@@ -87,10 +87,11 @@ def judge_record(case: Case, trial: Trial, record: RunRecord, start_delay_s: flo
     for t_ns, wxyz, p_WB in poses:
         if t_ns > log.end_ns:
             break
-        angle_deg, distance_mm = log.errors_of(quaternion_to_matrix(wxyz), p_WB)
-        last_ns = int(t_ns)
-        if (last_ns - T0_NS) // STEP_NS % DROP_CHECK_STEPS == 0 and log.is_far(last_ns, p_WB):
-            log.dropped = True
+        R_WB, last_ns = quaternion_to_matrix(wxyz), int(t_ns)
+        angle_deg, distance_mm = log.errors_of(R_WB, p_WB)
+        if (last_ns - T0_NS) // STEP_NS % CHECK_STEPS == 0:
+            log.check(last_ns, R_WB, p_WB)
+        if log.dropped:
             break
     reasons = log.reasons(last_ns, angle_deg, distance_mm)
     is_loosely_met = (
@@ -98,5 +99,5 @@ def judge_record(case: Case, trial: Trial, record: RunRecord, start_delay_s: flo
     )
     return TrialOutcome(
         trial.seed, task.axis, not reasons, is_loosely_met, log.dropped, angle_deg, distance_mm,
-        tuple(solve_times_ms(record).tolist()), (), reasons, describe(trial),
+        log.reached_s, tuple(solve_times_ms(record).tolist()), (), reasons, describe(trial),
     )  # fmt: skip

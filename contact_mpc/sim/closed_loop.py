@@ -90,7 +90,10 @@ class ClosedLoop:
         return self._plant
 
     def run(
-        self, progress: Callable[[float], None] | None = None, stop_when_dropped: bool = False
+        self,
+        progress: Callable[[float], None] | None = None,
+        stop_when_dropped: bool = False,
+        stop_when_settled: bool = False,
     ) -> ClosedLoopResult:
         """Run to the end of the task's hold.
 
@@ -100,9 +103,13 @@ class ClosedLoop:
             Called with the simulated seconds of each step of the tracker.
         stop_when_dropped : bool
             Whether to end as soon as the object is lost.
+        stop_when_settled : bool
+            Whether to end as soon as the object has been at the goal for the time of the hold.
         """
         end_ns = self.log.end_ns
-        while self._plant.time_ns <= end_ns and not (stop_when_dropped and self.log.dropped):
+        while self._plant.time_ns <= end_ns:
+            if (stop_when_dropped and self.log.dropped) or (stop_when_settled and self.log.has_settled):
+                break
             if progress is not None and self._plant.time_ns % self._config.bridge.period_ns == 0:
                 progress((self._plant.time_ns - T0_NS) * 1e-9)
             self.step()
@@ -176,6 +183,9 @@ def run_closed_loop(
     seed: int = 0,
     progress: Callable[[float], None] | None = None,
     stop_when_dropped: bool = False,
+    stop_when_settled: bool = False,
 ) -> ClosedLoopResult:
     """Run one task to the end of its hold; see `ClosedLoop` and `ClosedLoop.run` for the arguments."""
-    return ClosedLoop(system, task, plan, config, perturbation, seed).run(progress, stop_when_dropped)
+    return ClosedLoop(system, task, plan, config, perturbation, seed).run(
+        progress, stop_when_dropped, stop_when_settled
+    )

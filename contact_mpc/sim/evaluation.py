@@ -81,6 +81,8 @@ class TrialOutcome:
         Within the task's tolerances at the end of the hold; within the looser ones; lost on the way.
     angle_error_deg, position_error_mm : float
         True pose against the goal at the end, or where the object was lost; NaN where the loop broke off.
+    reached_s : float
+        Time of the motion since which the object was within the task's tolerances at the end; NaN where it was not.
     solve_ms, solve_cpu_ms : tuple of float
         Wall times of the solves, and their CPU times over all threads; no CPU times from the nodes.
     reasons : tuple of str
@@ -96,6 +98,7 @@ class TrialOutcome:
     dropped: bool
     angle_error_deg: float
     position_error_mm: float
+    reached_s: float
     solve_ms: tuple[float, ...]
     solve_cpu_ms: tuple[float, ...]
     reasons: tuple[str, ...]
@@ -103,16 +106,21 @@ class TrialOutcome:
 
 
 def run_trial(spec: EvaluationSpec, seed: int) -> TrialOutcome:
-    """Run the trial of one seed; the outcome depends on spec and seed alone, apart from its times."""
+    """Run the trial of one seed; with a random goal it ends when the object has been there for the task's hold.
+
+    The outcome depends on spec and seed alone, apart from the times of the solves.
+    """
     trial, case = spec.draw(seed), spec.case(seed)
     try:
         result = run_closed_loop(
             case.task.system, case.task, case.plan, loop_of_trial(spec, trial),
             perturbation=trial.perturbation, seed=seed, stop_when_dropped=True,
+            stop_when_settled=case.task.has_random_goal,
         )  # fmt: skip
     except StackError as error:
         reasons = (f"{NO_COMMAND}: {error}",)
-        return TrialOutcome(seed, case.task.axis, False, False, False, np.nan, np.nan, (), (), reasons, describe(trial))
+        ends = (np.nan, np.nan, np.nan)
+        return TrialOutcome(seed, case.task.axis, False, False, False, *ends, (), (), reasons, describe(trial))
     return judge(case.task, trial, result)
 
 
@@ -125,8 +133,8 @@ def judge(task: TaskConfig, trial: Trial, result: ClosedLoopResult) -> TrialOutc
     """Return the outcome of a run that came to its end."""
     return TrialOutcome(
         trial.seed, task.axis, result.goal_met, is_loosely_met(task, result), result.dropped, result.angle_error_deg,
-        result.position_error_mm, tuple(result.solve_ms.tolist()), tuple(result.solve_cpu_ms.tolist()),
-        result.reasons, describe(trial),
+        result.position_error_mm, result.reached_s, tuple(result.solve_ms.tolist()),
+        tuple(result.solve_cpu_ms.tolist()), result.reasons, describe(trial),
     )  # fmt: skip
 
 

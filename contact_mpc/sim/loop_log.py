@@ -16,7 +16,7 @@ from contact_mpc.sim.plant import PlantState
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-DROP_CHECK_STEPS = 10  # of 1 ms, from one look at the object to the next
+CHECK_STEPS = 10  # of 1 ms, from one look at the object to the next
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,10 @@ class ClosedLoopResult:
         At the end of the hold, or where the run was ended.
     dropped : bool
         The object was further than the task allows from its reference.
+    reached_s : float
+        Time of the motion from which on the object was within the tolerances until the run ended; NaN if it was not.
     is_complete : bool
-        The run lasted to the end of the hold.
+        The run lasted to the end of the hold, or until the object had been at the goal for that long.
     reasons : tuple of str
         Why the goal was not met; empty if it was.
     """
@@ -73,6 +75,7 @@ class ClosedLoopResult:
     angle_error_deg: float
     position_error_mm: float
     dropped: bool
+    reached_s: float
     is_complete: bool
     reasons: tuple[str, ...]
 
@@ -103,6 +106,8 @@ class LoopLog:
     _estimates: list[tuple[int, FloatArray]] = field(default_factory=list)
     _plans: list[tuple[CommandPlan, float, float, int, str]] = field(default_factory=list)
     _holds: list[tuple[int, str]] = field(default_factory=list)
+    _reached_ns: int | None = None
+    _last_ns: int = 0
     _safety: object = None
     _was_active: bool = False
 
@@ -115,16 +120,36 @@ class LoopLog:
         """Stamp of the end of the hold."""
         return self.start_ns + round((self.task.duration_s + self.task.hold_s) * 1e9)
 
+    @property
+    def reached_s(self) -> float:
+        """Time of the motion since which the object has been within the task's tolerances; NaN where it is not."""
+        return np.nan if self._reached_ns is None else (self._reached_ns - self.start_ns) * 1e-9
+
+    @property
+    def has_settled(self) -> bool:
+        """Whether the object has been within the task's tolerances for the time of its hold."""
+        return self._reached_ns is not None and self._last_ns - self._reached_ns >= round(self.task.hold_s * 1e9)
+
     def add_step(self, state: PlantState, command: BridgeCommand) -> None:
         """Take one step: the state and the command that answers it."""
-        if len(self._steps) % DROP_CHECK_STEPS == 0:
-            self.dropped |= self.is_far(state.t_ns, self.system.object_pose(state.q)[1])
+        if len(self._steps) % CHECK_STEPS == 0:
+            self.check(state.t_ns, *self.system.object_pose(state.q))
         self._steps.append((state, command.data.copy(), command.applied_q.copy()))
         if command.safety is not self._safety:
             self._safety = command.safety
             if self._was_active:
                 self._holds.append((state.t_ns, command.safety.describe()))
             self._was_active |= command.safety.mode is BridgeMode.ACTIVE
+
+    def check(self, t_ns: int, R_WB: FloatArray, p_WB: FloatArray) -> None:
+        """See from the object's true pose whether it is lost, and since when it is at its goal."""
+        self._last_ns = t_ns
+        self.dropped |= self.is_far(t_ns, p_WB)
+        angle_deg, distance_mm = self.errors_of(R_WB, p_WB)
+        if angle_deg > self.task.tolerance_deg or distance_mm > self.task.tolerance_mm:
+            self._reached_ns = None
+        elif self._reached_ns is None:
+            self._reached_ns = max(t_ns, self.start_ns)
 
     def add_estimate(self, state: EstimatedState) -> None:
         """Take an estimate that the tracker was told."""
@@ -159,7 +184,8 @@ class LoopLog:
             angle_error_deg=angle_deg,
             position_error_mm=distance_mm,
             dropped=self.dropped,
-            is_complete=states[-1].t_ns >= self.end_ns,
+            reached_s=self.reached_s,
+            is_complete=states[-1].t_ns >= self.end_ns or self.has_settled,
             reasons=self.reasons(states[-1].t_ns, angle_deg, distance_mm),
         )
 
@@ -181,7 +207,7 @@ class LoopLog:
         task = self.task
         checks = (
             (not self.dropped, f"dropped: further than {100 * self.task.drop_distance_m:.0f} cm from the reference"),
-            (self.dropped or last_ns >= self.end_ns, "ended before the hold did"),
+            (self.dropped or self.has_settled or last_ns >= self.end_ns, "ended before the hold did"),
             (angle_deg <= task.tolerance_deg, f"angle error {angle_deg:.2f} deg > {task.tolerance_deg:g} deg"),
             (distance_mm <= task.tolerance_mm, f"position error {distance_mm:.2f} mm > {task.tolerance_mm:g} mm"),
         )

@@ -29,6 +29,7 @@ def summarise(outcomes: Sequence[TrialOutcome], disturbance: Disturbance, scale:
         **rates(outcomes),
         "angle_error_deg": statistics_of([item.angle_error_deg for item in outcomes]),
         "position_error_mm": statistics_of([item.position_error_mm for item in outcomes]),
+        "reached_s": statistics_of([item.reached_s for item in outcomes]),
         **solve_times(outcomes),
         "by_axis": by_axis(outcomes),
         "by_disturbance": by_disturbance(outcomes, disturbance, scale) if scale > 0.0 else {},
@@ -50,7 +51,7 @@ def solve_times(outcomes: Sequence[TrialOutcome]) -> dict[str, Any]:
 
 def describe_outcomes(outcomes: Sequence[TrialOutcome]) -> list[dict[str, Any]]:
     """Return every trial in a few words, in their order."""
-    names = ("seed", "axis", "goal_met", "dropped", "angle_error_deg", "position_error_mm")
+    names = ("seed", "axis", "goal_met", "dropped", "angle_error_deg", "position_error_mm", "reached_s")
     return [{name: getattr(item, name) for name in names} for item in outcomes]
 
 

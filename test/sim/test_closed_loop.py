@@ -106,6 +106,22 @@ def test_object_far_from_its_reference_counts_as_dropped_and_ends_the_run(task, 
     assert result.reasons[0].startswith("dropped")
 
 
+def test_object_that_rests_at_its_goal_ends_the_run_after_the_hold(task, plan, config):
+    result = run_closed_loop(task.system, task, plan, config, stop_when_settled=True)
+    held_ms = round(1e3 * (config.start_delay_s + task.hold_s))
+    assert len(result.t_ns) == held_ms + 1  # it is at its goal from the start of the motion on
+    assert result.goal_met and result.is_complete
+    assert result.reached_s == 0.0
+
+
+def test_object_off_its_goal_is_never_settled(task, plan, config):
+    off = PlantPerturbation(object_offset_m=(0.0, 0.003, 0.0))
+    result = run_closed_loop(task.system, task, plan, config, perturbation=off, stop_when_settled=True)
+    total_ms = round(1e3 * (config.start_delay_s + task.duration_s + task.hold_s))
+    assert len(result.t_ns) == total_ms + 1
+    assert np.isnan(result.reached_s)
+
+
 def test_errors_are_those_of_the_true_pose(task, plan, config):
     noisy = replace(config, sensors=SensorConfig(pose_noise_mm=3.0))
     off = PlantPerturbation(object_offset_m=(0.0, 0.003, 0.0))

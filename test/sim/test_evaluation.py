@@ -126,7 +126,7 @@ def outcome(seed, met=True, axis="+x", angle_deg=1.0, drops=False, **drawn):
     drawn = {"friction": 0.7, "mass_scale": 1.0, "size_scale": 1.0, "object_offset_mm": [0.0, 0.0, 3.0], **drawn}
     loosely_met, reasons = met or angle_deg < 5.0, () if met else ("angle",)
     times = ((2.0, 4.0), (1.0, 2.0))
-    return TrialOutcome(seed, axis, met, loosely_met, drops, angle_deg, 0.5, *times, reasons, drawn)
+    return TrialOutcome(seed, axis, met, loosely_met, drops, angle_deg, 0.5, 3.0, *times, reasons, drawn)
 
 
 def test_summary_counts_and_names_the_failures():

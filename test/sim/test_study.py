@@ -65,7 +65,7 @@ def test_paired_p_value_is_the_exact_sign_test(gained, lost):
     assert paired_p_value(gained, lost) == pytest.approx(expected, rel=1e-12)
 
 
-OUTCOME = TrialOutcome(7, "+x", True, True, False, 1.5, 0.5, (2.0, 3.0), (1.0, 2.0), (), {"friction": 0.7})
+OUTCOME = TrialOutcome(7, "+x", True, True, False, 1.5, 0.5, 2.5, (2.0, 3.0), (1.0, 2.0), (), {"friction": 0.7})
 
 
 def test_outcomes_are_found_again_under_their_key_only(tmp_path):
