@@ -34,7 +34,8 @@ RETREAT_STEP_M = 5e-4
 RETREAT_STEPS = 100
 LIFT_SHARE = 0.25  # of a turn, over which the object is lifted, and put down again
 SHIFT_INSTANTS = 6
-LEAST_SLOPE2_M2 = 1e-4  # of a gap in the joints, squared, m^2 / rad^2: below it a finger moves less than asked
+DAMPING_M2 = 1e-4  # of a fingertip's motion by its joints, m^2 / rad^2: where that is little it moves less than asked
+LOOSE_M = 1e-3  # gap to which fingers let go slowly: at what speed they slide off, the object rolls on
 FIRST_OFFSET_M = 1e-3  # of the object from where the start holds it: with more the fingers grip anew at once
 LEAST_TURN_RAD = 0.05  # less than this is no progress
 
@@ -53,7 +54,8 @@ class ReorientationConfig(BaseModel):
     lift_m: float = Field(default=4e-3, ge=0.0, description="height over the start while turning, m")
     clearance_m: float = Field(default=5e-3, gt=0.0, description="gap of the fingers on their way to a new grasp, m")
     release_s: float = Field(default=0.5, gt=0.0, description="time in which all forces go to zero together, s")
-    retreat_s: float = Field(default=0.4, gt=0.0, description="time to move off, s")
+    loosen_s: float = Field(default=0.3, gt=0.0, description="time to move off by the first mm, s")
+    retreat_s: float = Field(default=0.3, gt=0.0, description="time to move off, s")
     travel_s: float = Field(default=0.5, gt=0.0, description="time to travel to the new grasp, s")
     approach_s: float = Field(default=0.6, gt=0.0, description="time to touch, s")
     grip_s: float = Field(default=0.5, gt=0.0, description="time to press, s")
@@ -180,12 +182,14 @@ class ReorientationPlanner:
         R, p = system.object_pose(q)
         self._grasp = self._shift(p)
         touching = self._place(self._grasp.q, R, p)
+        clear = config.clearance_m
         stops = [
-            u, q[first:], self._open(q)[first:], self._open(touching)[first:], touching[first:], self._grasp.u,
+            u, q[first:], self._open(q, LOOSE_M)[first:], self._open(q, clear)[first:],
+            self._open(touching, clear)[first:], touching[first:], self._grasp.u,
         ]  # fmt: skip
-        times_s = np.cumsum(
-            [0.0, config.release_s, config.retreat_s, config.travel_s, config.approach_s, config.grip_s]
-        )
+        times_s = np.cumsum([
+            0.0, config.release_s, config.loosen_s, config.retreat_s, config.travel_s, config.approach_s, config.grip_s,
+        ])  # fmt: skip
         rows = np.array([np.concatenate([q[:first], stop]) for stop in stops])
         return Segment(self._plan(times_s, rows, np.array(stops)), is_tracked=False)
 
@@ -198,20 +202,20 @@ class ReorientationPlanner:
         rolled = self._roll(start.q, np.array(rows))
         return Shifted(rolled.q[-1], rolled.u[-1]) if len(rolled.q) else start
 
-    def _open(self, q: FloatArray) -> FloatArray:
-        """Return q (n_q,) with every finger moved away from the object until its gap is the clearance."""
+    def _open(self, q: FloatArray, clearance_m: float) -> FloatArray:
+        """Return q (n_q,) with every finger moved away from the object, straight along the normals of its contacts."""
         system, q = self.system, q.copy()
         first, fingers = system.n_q_u, finger_of_pairs(system)
         for _ in range(RETREAT_STEPS):
             gaps = self._gaps(q)
-            near = closest_pair_per_finger(fingers, gaps, self.config.clearance_m)
+            near = closest_pair_per_finger(fingers, gaps, clearance_m)
             near = near[fingers[near] >= 0]
             if not len(near):
                 break
             for c in near:
-                J = contact_jacobian(self._model.pairs, self._newton.con, c, system.n_v)
-                slope = (self._newton.con.n[c] @ J)[system.n_v_u :]
-                q[first:] += RETREAT_STEP_M * slope / max(float(slope @ slope), LEAST_SLOPE2_M2)
+                J = contact_jacobian(self._model.pairs, self._newton.con, c, system.n_v)[:, system.n_v_u :]
+                step = RETREAT_STEP_M * self._newton.con.n[c]
+                q[first:] += J.T @ np.linalg.solve(J @ J.T + DAMPING_M2 * np.eye(3), step)
             q[first:] = np.clip(q[first:], system.q_min, system.q_max)
         return q
 

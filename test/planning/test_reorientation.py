@@ -5,10 +5,10 @@ import pytest
 
 from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.newton import make_newton, measure_gaps
-from contact_mpc.geometry.fingers import finger_of_pairs
+from contact_mpc.geometry.fingers import closest_pair_per_finger, contact_jacobian, finger_of_pairs
 from contact_mpc.model.rotations import rotation_log
 from contact_mpc.model.task import TaskConfig, load_task
-from contact_mpc.planning.reorientation import ReorientationPlanner, build_planner, make_goal_plan
+from contact_mpc.planning.reorientation import LOOSE_M, ReorientationPlanner, build_planner, make_goal_plan
 
 TURN_DEG, ROUNDING_DEG = 25.0, 3.0  # the model's roll-out ends that near to what was asked for
 CLEAR_M = 4e-3
@@ -58,11 +58,30 @@ def test_a_turned_object_is_gripped_anew_and_then_turned(task: TaskConfig, plann
     model, first = build_model(task.system), task.system.n_q_u
     ws = make_newton(model)
     probe, fingers = q.copy(), finger_of_pairs(task.system) >= 0
-    for row in regrasp.plan.u[2:4]:  # on the way
+    for row in regrasp.plan.u[3:5]:  # on the way
         probe[first:] = row
         assert measure_gaps(model, ws, probe)[fingers].min() > CLEAR_M
     turn = planner.next_segment(q, regrasp.plan.u[-1])
     assert turn is not None and turn.plan is not None and turn.is_tracked
+
+
+def test_fingers_let_go_along_their_normals(task: TaskConfig, planner: ReorientationPlanner) -> None:
+    q = moved(task, np.array([0.0, 0.0, -1.4e-3]))
+    segment = planner.next_segment(q, task.start_u)
+    assert segment is not None and segment.plan is not None
+    model, system = build_model(task.system), task.system
+    ws = make_newton(model)
+    gaps = measure_gaps(model, ws, q).copy()
+    fingers = finger_of_pairs(system)
+    tips = closest_pair_per_finger(fingers, gaps, 2e-3)
+    tips = tips[fingers[tips] >= 0]
+    assert len(tips) == 4
+    dq_a = segment.plan.u[2] - q[system.n_q_u :]  # to where they are loose
+    for c in tips:
+        d = contact_jacobian(model.pairs, ws.con, c, system.n_v)[:, system.n_v_u :] @ dq_a
+        away = ws.con.n[c] @ d
+        assert away > 0.5 * LOOSE_M - gaps[c]
+        assert np.linalg.norm(d - away * ws.con.n[c]) < 0.2 * away
 
 
 def test_it_rests_where_the_goal_is_reached(task: TaskConfig, planner: ReorientationPlanner) -> None:
