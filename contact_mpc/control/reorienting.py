@@ -14,7 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.control.playback import Playback
-from contact_mpc.control.tracker import BAD_STATE, NO_REFERENCE, OBJECT_LOST, OK, Reference, Tracker, TrackerOutput
+from contact_mpc.control.tracker import (
+    BAD_STATE,
+    NO_REFERENCE,
+    NOT_FOLLOWING,
+    OBJECT_LOST,
+    OK,
+    Reference,
+    Tracker,
+    TrackerOutput,
+)
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.errors import InputError
 from contact_mpc.model.interpolation import interpolate_rows
@@ -91,7 +100,7 @@ class Reorienting:
         if self._segment is None or state.t_ns >= self._end_ns:
             self._go_on(state)
         output = self._follow(state)
-        if output.status == OBJECT_LOST:  # from the segment: let go and grip anew where it is now
+        if output.status in (OBJECT_LOST, NOT_FOLLOWING):  # from the segment: let go and grip anew where it is now
             self._tracker.reset()
             self._go_on(state)
             output = self._follow(state)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.control.command_adaptation import CommandAdaptation
+from contact_mpc.control.lag import LagWatch
 from contact_mpc.control.mpc import Mpc
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.errors import InputError
@@ -23,8 +24,9 @@ from contact_mpc.model.system import System
 
 FloatArray = NDArray[np.float64]
 NS_PER_S = 1e9
-OK, NO_REFERENCE, OBJECT_LOST, MODEL_FAILED, BAD_STATE = (
-    "ok", "no_reference", "object_lost", "model_failed", "bad_state",
+OK, LAGGING = "ok", "lagging"
+NO_REFERENCE, OBJECT_LOST, NOT_FOLLOWING, MODEL_FAILED, BAD_STATE = (
+    "no_reference", "object_lost", "not_following", "model_failed", "bad_state",
 )
 
 
@@ -43,9 +45,10 @@ class TrackerOutput:
     Attributes
     ----------
     plan : CommandPlan
-        Commands; without points (hold) unless status is "ok".
+        Commands; without points (hold) unless status is "ok" or "lagging".
     status : str
-        "ok", "no_reference", "object_lost", "model_failed" (the model has no next state) or "bad_state".
+        "ok", "lagging" (the object is behind its reference), "no_reference", "object_lost", "not_following" (it has
+        been lagging for too long), "model_failed" (the model has no next state) or "bad_state".
     solve_ms : float
         Wall time, ms.
     iterations : int
@@ -87,7 +90,8 @@ class Tracker:
         self._stages_s = config.h_s * np.arange(1, config.horizon_steps + 1)
         self._reference: Reference | None = None
         self._last: CommandPlan | None = None
-        self._is_lost = False
+        self._lag = LagWatch(config.lag_angle_deg, config.lag_distance_m)
+        self._is_lost = self._has_given_up = False
 
     @property
     def mpc(self) -> Mpc:
@@ -106,10 +110,12 @@ class Tracker:
         """Follow another reference from now on; None holds."""
         self._reference = reference
         self._adaptation.reset()
+        self._lag.reset()
 
     def reset(self) -> None:
-        """Forget the last solution and that the object was lost."""
-        self._last, self._is_lost = None, False
+        """Forget the last solution, and that the object was lost or did not follow."""
+        self._last, self._is_lost, self._has_given_up = None, False, False
+        self._lag.reset()
         self._adaptation.reset()
         self._mpc.reset()
 
@@ -132,6 +138,9 @@ class Tracker:
         self._is_lost |= angle_deg > config.lost_angle_deg or distance_mm > 1e3 * config.lost_distance_m
         if self._is_lost:
             return self._hold(state, OBJECT_LOST, angle_deg, distance_mm)
+        self._has_given_up |= self._lag.update(state.t_ns, angle_deg, distance_mm) >= config.give_up_s
+        if self._has_given_up:
+            return self._hold(state, NOT_FOLLOWING, angle_deg, distance_mm)
         before = self._command_at(state.t_ns, t_s)
         if not self._solve(state, t_s, before):
             self._mpc.reset()
@@ -139,9 +148,9 @@ class Tracker:
         self._last = self._make_plan(state.t_ns, t_s, before)
         hz = self._mpc.horizon
         return TrackerOutput(
-            self._last, OK, 1e3 * (time.perf_counter() - started), int(hz.counts[0]), float(hz.last_change[0]),
-            angle_deg, distance_mm,
-        )
+            self._last, LAGGING if self._lag.is_lagging else OK, 1e3 * (time.perf_counter() - started),
+            int(hz.counts[0]), float(hz.last_change[0]), angle_deg, distance_mm,
+        )  # fmt: skip
 
     def _solve(self, state: EstimatedState, t_s: float, before: FloatArray) -> bool:
         assert self._reference is not None

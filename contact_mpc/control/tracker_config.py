@@ -54,6 +54,9 @@ class TrackerConfig(BaseModel):
     newton_tolerance: float = _quantity(1.0e-6, "1", "of the model's step, on kappa * decrement^2", gt=0.0, le=1e-2)
     lost_angle_deg: float = _quantity(60.0, "deg", "object error from which the object counts as lost", gt=0.0)
     lost_distance_m: float = _quantity(0.05, "m", "object error from which the object counts as lost", gt=0.0)
+    lag_angle_deg: float = _quantity(10.0, "deg", "object error from which it is reported as lagging", gt=0.0)
+    lag_distance_m: float = _quantity(0.01, "m", "object error from which it is reported as lagging", gt=0.0)
+    give_up_s: float = _quantity(3.0, "s", "lag that lasts so long ends in a hold", gt=0.0)
 
     @property
     def adaptation_gain(self) -> float:

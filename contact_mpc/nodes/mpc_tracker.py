@@ -18,7 +18,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
 from contact_mpc.control.controllers import build_tracker
-from contact_mpc.control.tracker import NO_REFERENCE, Reference
+from contact_mpc.control.tracker import LAGGING, NO_REFERENCE, Reference
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.errors import InputError
 from contact_mpc.model.object_motion import state_from_motion
@@ -153,7 +153,7 @@ class MpcTrackerNode(ContactNode):
         if not output.plan.is_hold:
             values["solve_ms"] = output.solve_ms
         self._solves += 1
-        is_fine = not output.plan.is_hold or output.status == NO_REFERENCE
+        is_fine = output.status == NO_REFERENCE or not (output.plan.is_hold or output.status == LAGGING)
         self._level = DiagnosticStatus.OK if is_fine else DiagnosticStatus.WARN
         self._message = output.status
         return output.plan

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from contact_mpc.control.reorienting import REGRASPING
+from contact_mpc.control.tracker import NO_REFERENCE, OK
 from contact_mpc.errors import StackError
 from contact_mpc.model.plan import Plan
 from contact_mpc.model.task import TaskConfig
@@ -12,8 +14,10 @@ from contact_mpc.planning.task_plan import make_plan
 from contact_mpc.sim.closed_loop import run_closed_loop
 from contact_mpc.sim.loop_config import LoopConfig
 from contact_mpc.sim.loop_log import ClosedLoopResult, LoopLog
+from contact_mpc.sim.plant import T0_NS
 from contact_mpc.sim.trials import Disturbance, Trial, draw_trial
 
+USUAL = (OK, NO_REFERENCE, REGRASPING)
 NO_COMMAND = "the loop ended without a command"
 LOOSE_TOLERANCE_DEG, LOOSE_TOLERANCE_MM = 5.0, 5.0  # of the second level, where the task's own are not looser
 
@@ -134,8 +138,17 @@ def judge(task: TaskConfig, trial: Trial, result: ClosedLoopResult) -> TrialOutc
     return TrialOutcome(
         trial.seed, task.axis, result.goal_met, is_loosely_met(task, result), result.dropped, result.angle_error_deg,
         result.position_error_mm, result.reached_s, tuple(result.solve_ms.tolist()),
-        tuple(result.solve_cpu_ms.tolist()), result.reasons, describe(trial),
+        tuple(result.solve_cpu_ms.tolist()), (*result.reasons, *reports(result)) if result.reasons else (),
+        describe(trial),
     )  # fmt: skip
+
+
+def reports(result: ClosedLoopResult) -> tuple[str, ...]:
+    """Return what the tracker reported beside "ok" while it moved the object, and first when, s of the run."""
+    first: dict[str, int] = {}
+    for t_ns, status in zip(result.plan_t_ns, result.plan_status, strict=True):
+        first.setdefault(status, int(t_ns - T0_NS))
+    return tuple(f"{status} from {1e-9 * t_ns:.2f} s" for status, t_ns in first.items() if status not in USUAL)
 
 
 def loose_tolerances(task: TaskConfig) -> tuple[float, float]:

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from contact_mpc.control.lag import LagWatch
 from contact_mpc.control.tracker import Reference, Tracker, TrackerOutput
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.model.plan import Plan
@@ -130,6 +131,35 @@ def test_turned_object_counts_as_lost_beyond_its_angle(each_task: TaskConfig, re
     dq[2] = np.deg2rad(61.0)  # yaw of the ball, turn of the disc
     output = tracker.step(state(each_task, q=system.integrate(each_task.start_q, dq)))
     assert output.status == "object_lost" and output.object_error_deg == pytest.approx(61.0, abs=1e-6)
+
+
+def test_object_that_stays_behind_is_reported_and_then_no_longer_pushed(
+    each_task: TaskConfig, reference: Reference
+) -> None:
+    system, tracker = each_task.system, Tracker(each_task.system, CONFIG)
+    tracker.set_reference(reference)
+    dq = np.zeros(system.n_v)
+    dq[2] = np.deg2rad(20.0)
+    behind = system.integrate(each_task.start_q, dq)
+    statuses = []
+    for k in range(65):
+        output = tracker.step(state(each_task, T0_NS + k * tracker.period_ns, behind))
+        statuses.append(output.status)
+        assert output.plan.is_hold == (output.status == "not_following")
+    given_up = round(CONFIG.give_up_s * CONFIG.mpc_rate_hz)
+    assert statuses == ["lagging"] * given_up + ["not_following"] * (65 - given_up)
+    assert tracker.step(state(each_task, T0_NS + 65 * tracker.period_ns)).status == "not_following"  # still latched
+    tracker.reset()
+    assert tracker.step(state(each_task, T0_NS + 66 * tracker.period_ns)).status == "ok"
+
+
+def test_time_behind_counts_from_when_it_began_anew() -> None:
+    watch = LagWatch(10.0, 0.01)
+    assert watch.update(0, 9.0, 9.0) == 0.0 and not watch.is_lagging
+    assert watch.update(T0_NS, 11.0, 0.0) == 0.0 and watch.is_lagging
+    assert watch.update(3 * T0_NS, 0.0, 11.0) == 2.0
+    assert watch.update(4 * T0_NS, 0.0, 0.0) == 0.0 and not watch.is_lagging
+    assert watch.update(5 * T0_NS, 0.0, 11.0) == 0.0
 
 
 @pytest.mark.parametrize("defect", ["nan", "shape"])

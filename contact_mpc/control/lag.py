@@ -1,0 +1,38 @@
+"""How long the objects have been behind their reference: what moves nothing must not go on pushing for ever.
+
+An error beyond the bounds that lasts tells that the commands do not do what the model says: another object, fingers
+that slip, a joint at its limit of torque. The tracker reports it at once and holds when it has lasted.
+"""
+
+NS_PER_S = 1e9
+
+
+class LagWatch:
+    """Times an error beyond its bounds.
+
+    Parameters
+    ----------
+    angle_deg, distance_m : float
+        Bounds of the objects' error to the reference.
+    """
+
+    def __init__(self, angle_deg: float, distance_m: float) -> None:
+        self._angle_deg, self._distance_mm = angle_deg, 1e3 * distance_m
+        self._since_ns: int | None = None
+
+    def reset(self) -> None:
+        """Begin anew."""
+        self._since_ns = None
+
+    @property
+    def is_lagging(self) -> bool:
+        """Whether the last error was beyond the bounds."""
+        return self._since_ns is not None
+
+    def update(self, t_ns: int, angle_deg: float, distance_mm: float) -> float:
+        """Return for how long, s, the error has been beyond the bounds at t_ns, ns; 0 where it is within them."""
+        if angle_deg <= self._angle_deg and distance_mm <= self._distance_mm:
+            self._since_ns = None
+        elif self._since_ns is None:
+            self._since_ns = t_ns
+        return 0.0 if self._since_ns is None else (t_ns - self._since_ns) / NS_PER_S
