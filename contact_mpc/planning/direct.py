@@ -1,7 +1,7 @@
 """Trajectory optimisation of a planning problem from a trivial start: hold still, and let the gradients find contact.
 
-The short turns of seeds/003: from a contact sample, or the problem's own start, with constant commands, along the
-straight way to the goal of the file's section `trajopt`.
+The short turns of seeds/003: with constant commands towards the goal of the file's section `trajopt`, from the problem's
+own start, or from that of some contact samples from which the goal is nearest in the local metric.
 """
 
 import time
@@ -21,9 +21,10 @@ from contact_mpc.planning.command_optimisation import (
     tracking_cost,
 )
 from contact_mpc.planning.problem import Problem, with_goal
-from contact_mpc.planning.rrt import TreePlanner
+from contact_mpc.planning.rrt import SEED_STEP, TreePlanner
 
 FloatArray = NDArray[np.float64]
+STARTS = 20  # contact samples from which the start is chosen
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class DirectProblem:
             raise ConfigError(f"{problem.path}: no section trajopt; add one with its goal and steps")
         self.problem = with_goal(problem, section.goal)
         planner = TreePlanner(self.problem)
-        root = planner.grow(seed, nodes=1).tree
+        root = self._start(planner, seed)
         self.config = validate(
             TrajoptConfig,
             {
@@ -82,10 +83,17 @@ class DirectProblem:
         self.model, self.system = planner.model, problem.system
         T = section.steps
         way = np.tile(self.problem.configuration(self.problem.goal_u), (T + 1, 1))
-        self.tracking = TrackingProblem(root.q[0], root.u[0], way, np.tile(root.u[0], (T, 1)))
+        self.tracking = TrackingProblem(*root, way, np.tile(root[1], (T, 1)))
         self.unsmoothed = ContactDynamics(
             self.system, "socp", h_s=planner.model.h, friction=problem.file.friction
         )
+
+    def _start(self, planner: TreePlanner, seed: int) -> tuple[FloatArray, FloatArray]:
+        """Return (q, u) to start from."""
+        count = 1 if self.problem.start_a is not None else STARTS
+        roots = [planner.grow(seed + SEED_STEP * k, nodes=1) for k in range(count)]
+        tree = min(roots, key=planner.local_distance).tree
+        return tree.q[0], tree.u[0]
 
     def solve(self, roll: RollOut | None = None, iterations: int | None = None) -> DirectResult:
         """Optimise with the smoothed gradients, or those of a roll-out of `gradients`."""

@@ -2,7 +2,8 @@
 
 A tree is grown to where the goal is near, or to a number of nodes; the path to its best node is made a motion of the
 second-order cone program, the unsmoothed model, and refined. From where that ends the next tree goes on, with samples
-drawn the closer to the goal the nearer it is. After trees that brought the object no nearer the next attempt begins at
+drawn the closer to the goal the nearer it is. Near the goal trees are small, and of each the ends in several grasps are
+tried, those that the local metric has nearest. After trees that brought the object no nearer the next attempt begins at
 the start. All trees share one budget of nodes. At last the commands are replayed open loop from the start: a plan is
 valid where every step has a solution, commands stay within the joint limits, and the object ends within the tolerances.
 """
@@ -20,14 +21,16 @@ from contact_mpc.model.plan import Plan
 from contact_mpc.planning.motion import Motion
 from contact_mpc.planning.problem import Problem
 from contact_mpc.planning.refinement import Refiner
-from contact_mpc.planning.rrt import GrownTree, TreePlanner
+from contact_mpc.planning.rrt import SEED_STEP, GrownTree, TreePlanner
 
 FloatArray = NDArray[np.float64]
-SEED_STEP = 1_000_000  # between the seeds of the trees of one plan
 NEAR, CLOSE = 2.0, 0.95  # tolerances of the goal within which a tree arrives: at first, and from within the first
 LEAST_GAIN = 0.1  # share of the distance to the goal that a tree takes off, or it counts as failed
 MOST_FAILED = 2  # trees in a row, before the next attempt begins at the start
 LEAST_SPREAD = 0.2  # of samples about the goal, as share of their ranges
+NEAR_RAD = 0.3  # distance from the goal, global metric, from which on trees are small and several of their ends tried
+NEAR_NODES = 0.2  # share of the nodes of a tree that begins there
+GRASPS = 6  # ends of such a tree, each in another grasp
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ def plan_globally(
         while left > 0 and failed < MOST_FAILED:
             here = start if motion is None else (motion.q, motion.u)
             arrival, spread = (NEAR, 1.0) if motion is None else _aim(problem, motion)
-            count = min(left, problem.file.rrt.tree_nodes)
+            count = min(left, _tree_nodes(problem, motion))
             grown = planner.grow(seed + SEED_STEP * len(trees), count, True, progress, here, arrival, spread)
             trees.append(grown)
             left -= len(grown.tree.q)
@@ -125,16 +128,49 @@ def _aim(problem: Problem, motion: Motion) -> tuple[float, float]:
 
 
 def _go_on(motion: Motion, grown: GrownTree) -> str:
-    """Continue a motion along a tree's best path if that brings it nearer to the goal; return the tree's status."""
-    trial = motion.copy()
-    status, goal = grown.status, motion.planner.goal
+    """Continue a motion along a path of a tree if that brings it nearer to the goal; return the tree's status."""
+    start, status = motion.copy(), grown.status
+    trial = start
     try:
-        Refiner(motion.planner, grown).refine(trial, grown.best_node)
+        refiner = Refiner(motion.planner, grown)
+        for node in _ends(motion, grown):
+            trial = start.copy()
+            refiner.refine(trial, node)
+            _take_nearer(motion, trial)
+            if motion.planner.problem.is_reached(motion.q):
+                break
     except KeyboardInterrupt:
         status = "interrupted"
+        _take_nearer(motion, trial)
+    return status
+
+
+def _take_nearer(motion: Motion, trial: Motion) -> None:
+    goal = motion.planner.goal
     if trial.object_error(goal) < motion.object_error(goal):
         motion.take(trial)
-    return status
+
+
+def _ends(motion: Motion, grown: GrownTree) -> list[int]:
+    """Return the nodes to which a motion may go on: the best one; near the goal, those of the best grasps, too."""
+    if not _is_near(motion):
+        return [grown.best_node]
+    ends, grasps = [grown.best_node], {grown.grasp_of(grown.best_node)}
+    for node in np.argsort(motion.planner.local_distances(grown), kind="stable").tolist():
+        if len(ends) < GRASPS and grown.grasp_of(node) not in grasps:
+            ends.append(node)
+            grasps.add(grown.grasp_of(node))
+    return ends
+
+
+def _is_near(motion: Motion) -> bool:
+    return motion.object_error(motion.planner.goal) <= NEAR_RAD
+
+
+def _tree_nodes(problem: Problem, motion: Motion | None) -> int:
+    """Return the largest number of nodes of the tree that goes on from a motion."""
+    nodes = problem.file.rrt.tree_nodes
+    return nodes if motion is None or not _is_near(motion) else max(2, round(NEAR_NODES * nodes))
 
 
 def _unsmoothed(problem: Problem) -> ContactDynamics:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
-from contact_mpc.planning.regrasp_motion import MOST_STEPS, make_regrasp, make_step, make_steps
+from contact_mpc.planning.regrasp_motion import MOST_STEPS, make_regrasp, make_step, make_steps, stays_out
 from contact_mpc.planning.rrt import TreePlanner
 
 FloatArray = NDArray[np.float64]
@@ -72,8 +72,10 @@ class Motion:
         )
 
     def _step(self, dynamics: ContactDynamics, u: FloatArray, is_free: bool) -> bool:
-        result = dynamics.step(self.q, u)
+        planner, result = self.planner, dynamics.step(self.q, u)
         if not result.is_converged:
+            return False
+        if not stays_out(planner.model, planner.newton, planner.growth, result.q_next):
             return False
         self.q, self.u = result.q_next, u.copy()
         self.rows.u.append(self.u)

@@ -4,8 +4,8 @@ The path to a node is cut at its regrasps. Every edge of the tree is a motion of
 be played as it is. Then, from the start on, segments are optimised: along the straight way of the object in rotation
 and translation, from commands that hold still, or along the tree's own path from the tree's commands. A shortcut goes
 to the end of a later segment with the present grasp and leaves out the regrasps between; the farthest is taken. A
-segment is replaced only where the rest of the path, played after it with the unsmoothed model, still ends near the
-goal. From there that itself is approached in the last grasp.
+segment is replaced only where the rest of the path, played after it with the unsmoothed model, still ends near the end
+of the path. From there the goal itself is approached in the last grasp, where it is near.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ FloatArray = NDArray[np.float64]
 LOOK_AHEAD = 3  # segments that a shortcut may span
 RADIANS_PER_STEP = 0.07  # of the object in the global metric along straight ways
 FEWEST_STEPS, MOST_STEPS = 5, 40
-APPROACHES = 2
+APPROACH_RAD, APPROACHES = 0.5, 2  # of the goal in the last grasp: from this distance, global metric; times
 ARRIVED_RAD = 0.2  # distance from the goal, global metric, up to which the rest of a path may end
 SEGMENT_TOLERANCE_RAD = 0.02  # distance from the end of a segment, global metric
 DEFAULTS = {
@@ -68,7 +68,7 @@ class Refiner:
         following: int | None = 0
         while following is not None and following < len(segments):
             following = self._advance(motion, segments, following)
-        if following is not None and self.grown.is_reached:
+        if following is not None and motion.object_error(self.planner.goal) <= APPROACH_RAD:
             self._approach_goal(motion)
 
     def _approach_goal(self, motion: Motion) -> None:

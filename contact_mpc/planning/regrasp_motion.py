@@ -54,6 +54,12 @@ def object_motion(model: Model, growth: Growth, q: FloatArray, q_next: FloatArra
 
 
 @njit(**COMPILED)
+def stays_out(model: Model, ws: Newton, growth: Growth, q: FloatArray) -> bool:
+    """Whether no contact penetrates at q (n_q,) by more than linearised gaps may leave."""
+    return bool(np.min(measure_gaps(model, ws, q)) >= -growth.deepest)
+
+
+@njit(**COMPILED)
 def make_step(
     model: Model, ws: Newton, growth: Growth, wanted: FloatArray, q: FloatArray, u: FloatArray, steps: Steps
 ) -> bool:
@@ -67,7 +73,7 @@ def make_step(
     if status != CONVERGED:
         return False
     integrate_into(model.tree, q, ws.dq, q_next)
-    if np.min(measure_gaps(model, ws, q_next)) < -growth.deepest:
+    if not stays_out(model, ws, growth, q_next):
         return False
     q[:], u[:] = q_next, wanted
     steps.u[k] = u

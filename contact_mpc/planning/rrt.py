@@ -18,17 +18,18 @@ from contact_mpc.dynamics.quadratic import Model
 from contact_mpc.errors import InputError, PlanError
 from contact_mpc.model.kinematic_tree import FREE
 from contact_mpc.planning.contact_sampling import Sampler, build_sampler
-from contact_mpc.planning.metric import Metrics, make_metrics
+from contact_mpc.planning.metric import Metrics, local_distances_into, make_metrics
 from contact_mpc.planning.problem import Problem, object_from_coordinates
 from contact_mpc.planning.regrasping import WAYPOINTS
 from contact_mpc.planning.rrt_growth import add_node, grow, sample_contact, write_node
-from contact_mpc.planning.tree_arrays import ROOT, SCRATCH, SMOOTHED, UNSMOOTHED, Growth, Tree
+from contact_mpc.planning.tree_arrays import EXTENSION, ROOT, SCRATCH, SMOOTHED, UNSMOOTHED, Growth, Tree
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 PORTION = 50  # iterations between reports
 FIRST_ITERATIONS, ITERATIONS_PER_NODE = 400, 20  # more than that, and the tree counts as stuck
 START_TRIES = 2000
+SEED_STEP = 1_000_000  # between the seeds of trees that belong together
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,12 @@ class GrownTree:
         while self.tree.kind[path[-1]] != ROOT:
             path.append(int(self.tree.parent[path[-1]]))
         return np.array(path[::-1])
+
+    def grasp_of(self, node: int) -> int:
+        """Return the node where the grasp of `node` began: the last regrasp on the path there, or the root."""
+        while self.tree.kind[node] == EXTENSION:
+            node = int(self.tree.parent[node])
+        return node
 
 
 class TreePlanner:
@@ -141,6 +148,16 @@ class TreePlanner:
         system = self.problem.system
         e = system.difference(q_ref, q)[: system.n_v_u]
         return float(np.sqrt(np.sum(self.growth.weight * e**2)))
+
+    def local_distance(self, grown: GrownTree) -> float:
+        """Return the least (q - mu)' Sigma^-1 (q - mu) of all nodes to the goal, as the paper measures a tree."""
+        return float(2.0 * self.local_distances(grown).min())
+
+    def local_distances(self, grown: GrownTree) -> FloatArray:
+        """Return d(goal; node) of `metric` for all nodes."""
+        distances = np.empty(len(grown.tree.q))
+        local_distances_into(self.model.tree, grown.tree.metrics, len(distances), self.goal, distances)
+        return distances
 
     def _draw_targets(self, rng: np.random.Generator, count: int, spread: float) -> FloatArray:
         """Return targets (count, n_q): the goal, or objects drawn uniformly from their ranges, drawn in to the goal."""

@@ -6,6 +6,7 @@ One iteration takes a target q (the goal, or a sample) and either
             joint limits, no longer than the step; one smoothed step promises progress towards the target; the
             same command is then solved at a barrier weight that counts as unsmoothed, from the smoothed solution. The
             child is where the *unsmoothed* step ends, and is kept where that makes at least a share of the promise.
+            Where springs are overloaded or bodies penetrate after it, half of the command is tried, and a quarter.
   regrasps  the node whose object is nearest to the target: of some contact samples (`contact_sampling`) the one with
             the least local distance to the target is kept. Its fingers retreat, the unsmoothed model shows that the
             object stays without them; they move freely, close and press, and again it must stay: a balanced grasp.
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from contact_mpc.dynamics.derivatives import solve_derivatives, tangent_derivatives
 from contact_mpc.dynamics.integration import integrate_into
 from contact_mpc.dynamics.log_barrier import CONVERGED, solve_step
-from contact_mpc.dynamics.newton import Newton, measure_gaps
+from contact_mpc.dynamics.newton import Newton
 from contact_mpc.dynamics.quadratic import Model
 from contact_mpc.model.flags import COMPILED
 from contact_mpc.optimisation.box_qp import StagedHessian, solve_box_qp
@@ -49,6 +50,7 @@ from contact_mpc.planning.regrasp_motion import (
     make_regrasp,
     make_steps,
     object_motion,
+    stays_out,
 )
 from contact_mpc.planning.regrasping import READY, TOUCH, find_free_path, moved_contacts, retreat
 from contact_mpc.planning.tree_arrays import (
@@ -65,6 +67,7 @@ from contact_mpc.planning.tree_arrays import (
 )
 
 FloatArray = NDArray[np.float64]
+HALVINGS = 2  # of an extension after which springs or gaps are out of bounds
 HOLDING_GAP_M = 1e-3  # a finger nearer than this holds on
 
 
@@ -134,12 +137,12 @@ def _is_inside(model: Model, growth: Growth, goal: FloatArray, q: FloatArray) ->
 
 @njit(**COMPILED)
 def _is_bearable(model: Model, ws: Newton, growth: Growth, q: FloatArray, u: FloatArray) -> bool:
-    """Whether springs stay within the load after a step, and gaps above what linearisation may leave."""
+    """Whether springs stay within the load after the last step, and gaps above what linearisation may leave."""
     first = q.shape[0] - u.shape[0]
     for a in range(u.shape[0]):
         if abs(u[a] - q[first + a]) > growth.load[a]:
             return False
-    return np.min(measure_gaps(model, ws, q)) >= -growth.deepest
+    return bool(stays_out(model, ws, growth, q))
 
 
 @njit(**COMPILED)
@@ -183,19 +186,25 @@ def _extend(
     promised, reached = np.empty(q.shape[0]), np.empty(q.shape[0])
     tree.counts[EXTENDED] += 1
     extension_command(model, tree, growth, node, target, u)
-    if not _smoothed_step(model, ws, tree, growth, q, u, promised):
-        return False
-    if not unsmoothed_step(model, ws, tree, growth, q, u, True, reached):
-        return False
     before = _root_distance(model, tree, node, target, q)
-    promise = before - _root_distance(model, tree, node, target, promised)
-    progress = before - _root_distance(model, tree, node, target, reached)
-    if not (progress > 0.0 and progress >= growth.least_progress * promise):
-        return False
-    if not _is_inside(model, growth, goal, reached) or not _is_bearable(model, ws, growth, reached, u):
-        return False
-    tree.parent[slot], tree.kind[slot], tree.posture[slot] = node, EXTENSION, -1
-    return write_node(model, ws, tree, growth, slot, reached, u, goal)
+    for halving in range(HALVINGS + 1):
+        if halving > 0:
+            u[:] = 0.5 * (u + tree.u[node])
+        if not _smoothed_step(model, ws, tree, growth, q, u, promised):
+            return False
+        if not unsmoothed_step(model, ws, tree, growth, q, u, True, reached):
+            return False
+        if not _is_bearable(model, ws, growth, reached, u):
+            continue
+        promise = before - _root_distance(model, tree, node, target, promised)
+        progress = before - _root_distance(model, tree, node, target, reached)
+        if not (progress > 0.0 and progress >= growth.least_progress * promise):
+            return False
+        if not _is_inside(model, growth, goal, reached):
+            return False
+        tree.parent[slot], tree.kind[slot], tree.posture[slot] = node, EXTENSION, -1
+        return write_node(model, ws, tree, growth, slot, reached, u, goal)
+    return False
 
 
 @njit(**COMPILED)

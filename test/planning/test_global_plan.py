@@ -118,6 +118,29 @@ def test_an_attempt_that_begins_again_is_a_plan_from_its_own_start(
     assert problem.errors(found.plan.q[-1])[0] == pytest.approx(found.replay.angle_error_deg, abs=1e-3)
 
 
+def test_near_the_goal_ends_in_other_grasps_are_tried_too(planner: TreePlanner) -> None:
+    grown = planner.grow(seed=1, stop_at_goal=False, nodes=100)
+    best = grown.best_node
+    far = Motion(planner, grown.tree.q[0], grown.tree.u[0])
+    near = Motion(planner, grown.tree.q[best], grown.tree.u[best])
+    assert far.object_error(planner.goal) > global_plan.NEAR_RAD > near.object_error(planner.goal)
+    assert global_plan._ends(far, grown) == [best]
+    ends = global_plan._ends(near, grown)
+    assert ends[0] == best and 1 < len(ends) <= global_plan.GRASPS
+    assert len({grown.grasp_of(node) for node in ends}) == len(ends)
+
+
+def test_a_motion_refuses_steps_that_penetrate(planner: TreePlanner, found: GlobalPlan) -> None:
+    plan, k = found.plan, int(np.flatnonzero(~found.is_free[2:])[3]) + 2  # commands within a grasp
+    strict = TreePlanner(planner.problem)
+    strict.growth = planner.growth._replace(deepest=-1e-3)  # fingers would have to be 1 mm away
+    dynamics = ContactDynamics(planner.problem.system, "socp", h_s=planner.problem.file.rrt.h_s)
+    for item, is_made in ((planner, True), (strict, False)):
+        motion = Motion(item, plan.q[k - 1], plan.u[k - 1], dynamics)
+        assert motion.command_all(plan.u[k : k + 1]) is is_made
+        assert len(motion.rows.u) == is_made
+
+
 def test_a_motion_refuses_commands_outside_the_joint_limits(found: GlobalPlan, planner: TreePlanner) -> None:
     motion = Motion(planner, found.plan.q[0], found.plan.u[0])
     assert not motion.command_all(planner.problem.system.q_max[None] + 0.01)

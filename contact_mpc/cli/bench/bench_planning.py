@@ -26,9 +26,8 @@ from contact_mpc.errors import ConfigError, PlanError
 from contact_mpc.model.resources import resource_names
 from contact_mpc.planning.direct import DirectProblem
 from contact_mpc.planning.global_plan import plan_globally
-from contact_mpc.planning.metric import local_distances_into
 from contact_mpc.planning.problem import load_problem
-from contact_mpc.planning.rrt import GrownTree, TreePlanner
+from contact_mpc.planning.rrt import TreePlanner
 from contact_mpc.sim.statistics import statistics_of
 
 NODES = 1000
@@ -85,7 +84,7 @@ def measure_system(name: str, seed: int, seeds: int, trials: int, nodes: int) ->
     planner.grow(seed, 20, stop_at_goal=False)  # compiles
     trees, cpu_s = _timed([partial(planner.grow, seed + k, nodes, stop_at_goal=False) for k in range(seeds)])
     calls = [tree.dynamics_calls for tree in trees]
-    distances = [best_local_distance(planner, tree) for tree in trees]
+    distances = [planner.local_distance(tree) for tree in trees]
     tolerance = PAPER_TOLERANCE.get(name, OTHER_TOLERANCE)
     plans = _plan(planner, seed, trials)
     limit, success = LIMIT_S.get(name), plans["success_rate"]
@@ -119,14 +118,6 @@ def _timed(calls: Sequence[Callable[[], T]]) -> tuple[list[T], list[float]]:
         results.append(call())
         cpu_s.append(time.process_time() - started)
     return results, cpu_s
-
-
-def best_local_distance(planner: TreePlanner, grown: GrownTree) -> float:
-    """Return the least (q - mu)' Sigma^-1 (q - mu) of all nodes to the goal, as the paper measures a tree."""
-    count = len(grown.tree.q)
-    distances = np.empty(count)
-    local_distances_into(planner.model.tree, grown.tree.metrics, count, planner.goal, distances)
-    return float(2.0 * distances.min())
 
 
 def _plan(planner: TreePlanner, seed: int, trials: int) -> dict[str, Any]:
