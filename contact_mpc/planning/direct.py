@@ -1,7 +1,7 @@
 """Trajectory optimisation of a planning problem from a trivial start: hold still, and let the gradients find contact.
 
-The short turns of seeds/003: with constant commands towards the goal of the file's section `trajopt`, from the problem's
-own start, or from that of some contact samples from which the goal is nearest in the local metric.
+The short turns of seeds/003: with constant commands towards the goal of the file's section `trajopt`, from the
+problem's own start, or from that of some contact samples from which the optimisation ends with the least cost.
 """
 
 import time
@@ -21,10 +21,16 @@ from contact_mpc.planning.command_optimisation import (
     tracking_cost,
 )
 from contact_mpc.planning.problem import Problem, with_goal
-from contact_mpc.planning.rrt import SEED_STEP, TreePlanner
+from contact_mpc.planning.rrt import SEED_STEP, GrownTree, TreePlanner
 
 FloatArray = NDArray[np.float64]
-STARTS = 20  # contact samples from which the start is chosen
+STARTS = 20  # contact samples of which the start is the one with the least cost
+
+
+def _hold_still(grown: GrownTree, way: FloatArray) -> TrackingProblem:
+    """Return the problem of following a way (T + 1, n_q) from a root, from commands that stay its own."""
+    q, u = grown.tree.q[0], grown.tree.u[0]
+    return TrackingProblem(q, u, way, np.tile(u, (len(way) - 1, 1)))
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,6 @@ class DirectProblem:
             raise ConfigError(f"{problem.path}: no section trajopt; add one with its goal and steps")
         self.problem = with_goal(problem, section.goal)
         planner = TreePlanner(self.problem)
-        root = self._start(planner, seed)
         self.config = validate(
             TrajoptConfig,
             {
@@ -81,19 +86,23 @@ class DirectProblem:
             f"{problem.path}: trajopt.settings",
         )
         self.model, self.system = planner.model, problem.system
-        T = section.steps
-        way = np.tile(self.problem.configuration(self.problem.goal_u), (T + 1, 1))
-        self.tracking = TrackingProblem(*root, way, np.tile(root[1], (T, 1)))
+        self.tracking = self._best_start(planner, seed, section.steps)
         self.unsmoothed = ContactDynamics(
             self.system, "socp", h_s=planner.model.h, friction=problem.file.friction
         )
 
-    def _start(self, planner: TreePlanner, seed: int) -> tuple[FloatArray, FloatArray]:
-        """Return (q, u) to start from."""
-        count = 1 if self.problem.start_a is not None else STARTS
-        roots = [planner.grow(seed + SEED_STEP * k, nodes=1) for k in range(count)]
-        tree = min(roots, key=planner.local_distance).tree
-        return tree.q[0], tree.u[0]
+    def _best_start(self, planner: TreePlanner, seed: int, steps: int) -> TrackingProblem:
+        """Return the problem from the start, or from the contact sample of the least cost."""
+        way = np.tile(self.problem.configuration(self.problem.goal_u), (steps + 1, 1))
+        if self.problem.start_a is not None:
+            return _hold_still(planner.grow(seed, nodes=1), way)
+        starts = [_hold_still(planner.grow(seed + SEED_STEP * k, nodes=1), way) for k in range(STARTS)]
+        return min(starts, key=self._smoothed_cost)
+
+    def _smoothed_cost(self, tracking: TrackingProblem) -> float:
+        found = optimise_commands(self.system, self.model, tracking, self.config)
+        weights, hz = self.config.weights(self.system), found.horizon
+        return tracking_cost(weights, tracking, hz.error, hz.u) if found.is_feasible else np.inf
 
     def solve(self, roll: RollOut | None = None, iterations: int | None = None) -> DirectResult:
         """Optimise with the smoothed gradients, or those of a roll-out of `gradients`."""
