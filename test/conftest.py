@@ -6,6 +6,7 @@ Also the two systems, and the one check of derivatives that all tests share.
 import functools
 import os
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
@@ -18,6 +19,11 @@ from hypothesis import settings  # noqa: E402
 
 from contact_mpc.model.system import System, load_system  # noqa: E402
 from contact_mpc.model.task import TaskConfig, load_task  # noqa: E402
+
+if find_spec("rclpy") is not None:
+    from contact_mpc.nodes.discovery import loopback_environment
+
+    os.environ.update(loopback_environment())
 
 # No deadline: the first example compiles. Derandomised: a failure in CI is the same failure here.
 settings.register_profile("contact_mpc", deadline=None, derandomize=True, max_examples=50)

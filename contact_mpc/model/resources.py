@@ -18,6 +18,7 @@ KINDS = {
     "nodes": (Path("config/nodes"), ".yaml"),
     "robots": (Path("config/robots"), ".yaml"),
     "planning": (Path("config/planning"), ".yaml"),
+    "middleware": (Path("config/middleware"), ".xml"),
     "config": (Path("config"), ".yaml"),
     "urdf": (Path("urdf"), ".urdf"),
     "launch": (Path("launch"), ".launch.py"),
@@ -53,8 +54,8 @@ def resource(kind: str, name: str | os.PathLike[str]) -> Path:
     Parameters
     ----------
     kind : str
-        One of ``systems``, ``tasks``, ``nodes``, ``robots``, ``planning``, ``config``, ``urdf``, ``launch``,
-        ``gazebo``.
+        One of ``systems``, ``tasks``, ``nodes``, ``robots``, ``planning``, ``middleware``, ``config``, ``urdf``,
+        ``launch``, ``gazebo``.
     name : str or path
         A name in that kind's directory, with or without its suffix, or the path of any file.
 

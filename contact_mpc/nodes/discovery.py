@@ -1,50 +1,34 @@
-"""How the processes of a stack find each other: on this machine only, and without waiting.
+"""How the processes of a stack find each other and talk: over UDP on the loopback interface, and without waiting.
 
-A Fast DDS participant that starts drops the first answers of those already there, because they arrive before it is
-ready (seen with 2.14), and they repeat theirs only every 3 s. So all participants of a stack announce themselves ten
-times a second while it starts, and at the usual rate from then on. Other middlewares ignore the profile.
+Fast DDS by itself shares memory between the processes of one machine, also in the range LOCALHOST of its ROS 2 layer. A
+process that is killed while it holds a lock there stops those that write to it, the command bridge too: with 2.14 a
+publisher at 1 kHz stood still for 50 to 140 ms after most kills, and up to a second (`healthy_check_timeout_ms`; see
+eProsima/Fast-DDS issues 5469 and 6535). Sockets have no such locks. In the range LOCALHOST it also listens on all
+interfaces, though it announces itself on one. The profile listens on 127.0.0.1 alone. So the range is left to it.
+
+A participant that starts drops the first answers of those already there, because they arrive before it is ready, and
+they repeat theirs only every 3 s. So with this profile each announces itself ten times a second while a stack starts,
+and at the usual rate from then on.
 """
 
 import os
 from pathlib import Path
 
-from contact_mpc.errors import StackError
+from rclpy.utilities import get_rmw_implementation_identifier
 
-RANGE = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
-PROFILE_VARIABLE = "FASTRTPS_DEFAULT_PROFILES_FILE"
-ANNOUNCEMENTS, PERIOD_NS = 100, 100_000_000
-PROFILE = f"""<?xml version="1.0" encoding="UTF-8"?>
-<dds xmlns="http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles">
-  <profiles>
-    <participant profile_name="contact_mpc_stack" is_default_profile="true">
-      <rtps><builtin><discovery_config>
-        <initialAnnouncements>
-          <count>{ANNOUNCEMENTS}</count>
-          <period><sec>0</sec><nanosec>{PERIOD_NS}</nanosec></period>
-        </initialAnnouncements>
-      </discovery_config></builtin></rtps>
-    </participant>
-  </profiles>
-</dds>
-"""
+from contact_mpc.model.resources import resource
+
+RANGE_VARIABLE, PROFILE_VARIABLE = "ROS_AUTOMATIC_DISCOVERY_RANGE", "FASTRTPS_DEFAULT_PROFILES_FILE"
+PROFILE = "fastdds_loopback"
 
 
-def discovery_environment(folder: Path) -> dict[str, str]:
-    """Return the variables for every process of a stack; the profile is written to `folder`.
+def loopback_environment() -> dict[str, str]:
+    """Return the variables that keep every process of a stack on the loopback interface.
 
-    A profile that the user has chosen stays.
-
-    Raises
-    ------
-    StackError
-        The folder cannot be written.
+    Other middlewares than Fast DDS, and a profile that the user has chosen, get the range LOCALHOST instead.
     """
-    chosen = os.environ.get(PROFILE_VARIABLE)
-    if chosen is not None and Path(chosen).name != "fastdds.xml":
-        return dict(RANGE)
-    file = folder / "fastdds.xml"
-    try:
-        file.write_text(PROFILE)
-    except OSError as error:
-        raise StackError(f"{file} cannot be written: {error.strerror}; choose another folder") from error
-    return {**RANGE, PROFILE_VARIABLE: str(file)}
+    profile, chosen = resource("middleware", PROFILE), os.environ.get(PROFILE_VARIABLE)
+    is_ours = chosen is None or Path(chosen).name == profile.name
+    if not is_ours or not get_rmw_implementation_identifier().startswith("rmw_fastrtps"):
+        return {RANGE_VARIABLE: "LOCALHOST"}
+    return {RANGE_VARIABLE: "SYSTEM_DEFAULT", PROFILE_VARIABLE: str(profile)}

@@ -28,6 +28,7 @@ from contact_mpc.model.node_parameters import default_parameter_file
 from contact_mpc.model.plan import load_plan, save_plan
 from contact_mpc.model.resources import resource_names
 from contact_mpc.model.task import TaskConfig
+from contact_mpc.nodes.discovery import RANGE_VARIABLE, loopback_environment
 from contact_mpc.nodes.launch_arguments import refuse_unknown_arguments
 from contact_mpc.nodes.processes import SINGLE_THREADED
 from contact_mpc.nodes.run_parameters import RunOptions, build_parameters
@@ -95,7 +96,9 @@ def network_actions(context: LaunchContext) -> list[Action]:
     ConfigError
         The domain is not one, or there is no such keystore.
     """
-    actions: list[Action] = [SetEnvironmentVariable("ROS_AUTOMATIC_DISCOVERY_RANGE", value(context, "discovery"))]
+    scope = value(context, "discovery")
+    network = loopback_environment() if scope == "LOCALHOST" else {RANGE_VARIABLE: scope}
+    actions: list[Action] = [SetEnvironmentVariable(name, text) for name, text in network.items()]
     domain, keystore = value(context, "domain_id"), value(context, "keystore")
     if domain:
         if not domain.isdigit() or int(domain) > 101:

@@ -23,7 +23,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from contact_mpc.errors import StackError
-from contact_mpc.nodes.discovery import discovery_environment
+from contact_mpc.nodes.discovery import loopback_environment
 from contact_mpc.nodes.domain import DomainLease
 from contact_mpc.nodes.lifecycle_client import (
     ACTIVATE_TIMEOUT_S,
@@ -90,7 +90,7 @@ class Stack:
         self.processes: dict[str, NodeProcess] = {}
         self._lease = DomainLease(spec.domain)
         self.domain = self._lease.domain
-        self._environment = discovery_environment(spec.folder)
+        self._environment = loopback_environment()
         os.environ.update(self._environment)
         self._context = Context()
         rclpy.init(

@@ -168,7 +168,7 @@ def test_launch_starts_every_node_of_a_simulation(tmp_path: Path) -> None:
     actions = start("sim", task="planar_hand_ball", record=str(tmp_path / "run"), robot_name="left")
     assert {item.node_executable for item in nodes_in(actions)} == NODES | {"plant", "recorder", "lifecycle_manager"}
     assert "/left/command_bridge" in (tmp_path / "run" / "parameters.yaml").read_text()
-    assert environment(actions)["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST"
+    assert Path(environment(actions)["FASTRTPS_DEFAULT_PROFILES_FILE"]).name == "fastdds_loopback.xml"
 
 
 def test_hardware_without_a_task_starts_driver_and_what_holds_the_robot(tmp_path: Path) -> None:
