@@ -56,6 +56,12 @@ class ContactCarry:
         """Whether all contact pairs have the closed form that Jacobians come from."""
         return not np.any(build_pairs(system).kind == EXTERNAL)
 
+    def warm_up(self) -> None:
+        """Compile, or load what is compiled, as if all contact pairs touched."""
+        system = self._system
+        measure_gaps(self._model, self._workspace, system.q_default)
+        self._solve(np.arange(len(self._fingers)), np.zeros(system.n_a))
+
     def displacement(self, q: FloatArray, dq_a: FloatArray) -> FloatArray | None:
         """Return dx (n_v_u,) of the objects at q (n_q,) while the joints move by dq_a (n_a,).
 
@@ -65,6 +71,9 @@ class ContactCarry:
         chosen = closest_pair_per_finger(self._fingers, gaps, self._reach_m)
         if len(chosen) < LEAST_FINGERS:
             return None
+        return self._solve(chosen, dq_a)
+
+    def _solve(self, chosen: IntArray, dq_a: FloatArray) -> FloatArray:
         dx = np.zeros(self._system.n_v_u)
         _carry_into(self._model.pairs, self._workspace.con, chosen, self._damping, dq_a, dx)
         return dx

@@ -20,6 +20,7 @@ from contact_mpc.model.system import System
 
 FloatArray = NDArray[np.float64]
 ORTHONORMALITY_TOLERANCE = 1e-6  # a rotation from a quaternion rounded to float32 is orthonormal to about 1e-7
+WARM_UP_NS = (0, 10_000_000, 20_000_000)
 
 
 class StateEstimator:
@@ -40,6 +41,18 @@ class StateEstimator:
         self.late_joints = 0
         can_carry = self._config.contact_carry and ContactCarry.is_possible(system)
         self._carry = ContactCarry(system, self._config.carry_reach_m) if can_carry else None
+        self.reset()
+
+    def warm_up(self) -> None:
+        """Compile, or load what is compiled, by measurements at the default configuration, and forget them."""
+        system, q = self._system, self._system.q_default
+        for t_ns in WARM_UP_NS:
+            self.update_joints(t_ns, q[system.n_q_u :], None, None)
+            for index in range(len(system.object_names)):
+                self.update_object_pose(t_ns, *system.object_pose(q, index), index)
+            self.estimate(t_ns)
+        if self._carry is not None:
+            self._carry.warm_up()
         self.reset()
 
     def reset(self) -> None:

@@ -137,6 +137,7 @@ class StateEstimatorNode(ContactNode):
 
     def _warm_up(self) -> None:
         """Compile the estimator before time runs."""
+        self._estimator.warm_up()
         q = self._system.q_default
         self._estimator.update_object_pose(0, *self._system.object_pose(q))
         for t_ns in (0, self._period_ns):

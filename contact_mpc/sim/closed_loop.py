@@ -75,6 +75,7 @@ class ClosedLoop:
         self._estimator = StateEstimator(system, config.estimator)
         tracker = config.tracker.model_copy(update={"task": str(task.path)})
         self._tracker = make_controller(config.controller, system, tracker, config.comparison, seed)
+        self._estimator.warm_up()
         self._tracker.warm_up()
         self._tracker.set_reference(Reference(start_ns, reference_over_wire(system, plan)))
         self._bridge = BridgeCore(system, config.bridge, lockstep=True)

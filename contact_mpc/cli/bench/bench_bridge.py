@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from contact_mpc.cli.compiling import compile_first
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.model.task import TaskConfig, load_task
 
@@ -41,6 +42,7 @@ def bench_bridge(
     with tempfile.TemporaryDirectory(prefix="contact_mpc_bench_") as temporary:
         folder = Path(temporary)
         config = replace(config, hold_s=duration_s + MARGIN_S)
+        compile_first(plant)
         parameters = stack_parameters(config, plant, folder, plan, params)
         with _progress("whole stack", duration_s) as show:
             figures = measure_stack(config, parameters, folder, duration_s, show)

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from contact_mpc.cli.bench.bench_bridge import stack_parameters
+from contact_mpc.cli.compiling import compile_first
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
 from contact_mpc.errors import StackError
 from contact_mpc.model.task import load_task
@@ -41,7 +42,6 @@ def bench_faults(
     """
     from contact_mpc.nodes.faults.injection import Injection
     from contact_mpc.nodes.faults.measure import check_kinds, measure_faults, summarise
-    from contact_mpc.sim.compile_ahead import compile_ahead
 
     names = check_kinds([name.strip() for name in kinds.split(",") if name.strip()])
     config, done, end = load_task(task), list[Injection](), ""
@@ -49,8 +49,7 @@ def bench_faults(
         folder = Path(temporary) if logs is None else logs.resolve()
         folder.mkdir(parents=True, exist_ok=True)
         parameters = stack_parameters(config, plant, folder, None, params, interface, recorded=True)
-        with Console(stderr=True).status("compiling, once per version: about a minute"):
-            compile_ahead(plant)
+        compile_first(plant)
         with _reporting(done, len(names) * runs) as report:
             try:
                 measure_faults(config, parameters, folder, names, runs, report)
