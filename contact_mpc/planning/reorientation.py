@@ -35,6 +35,7 @@ RETREAT_STEPS = 100
 LIFT_SHARE = 0.25  # of a turn, over which the object is lifted, and put down again
 SHIFT_INSTANTS = 6
 DAMPING_M2 = 1e-4  # of a fingertip's motion by its joints, m^2 / rad^2: where that is little it moves less than asked
+PRESS_S = 0.3  # time in which the commands of a turn take over where the fingers really rest
 LOOSE_M = 1e-3  # gap to which fingers let go slowly: at what speed they slide off, the object rolls on
 FIRST_OFFSET_M = 1e-3  # of the object from where the start holds it: with more the fingers grip anew at once
 LEAST_TURN_RAD = 0.05  # less than this is no progress
@@ -117,21 +118,26 @@ class ReorientationPlanner:
             if float((p - self._p_lying) @ self._up) > 0.5 * self.config.lift_m:
                 return self._put_down(q, u)
             return self._regrasp(q, u)
-        return self._turn(self._grasp, R, u, left)
+        return self._turn(self._grasp, q, u, left)
 
     # Turns.
 
-    def _turn(self, grasp: Shifted, R: FloatArray, u: FloatArray, left: FloatArray) -> Segment:
-        """Return the turn that one grasp makes of the rotation vector `left` (3,), in W, and use the grasp up."""
+    def _turn(self, grasp: Shifted, q_now: FloatArray, u: FloatArray, left: FloatArray) -> Segment:
+        """Return the turn that one grasp makes of the rotation vector `left` (3,), in W, and use the grasp up.
+
+        On an object of another size the fingers rest elsewhere than planned, with other forces. Commands that are
+        moved as far as the joints are stretch the joints' springs as planned, so that the forces are those planned.
+        """
         system, config, self._grasp = self.system, self.config, None
-        q = self._place(grasp.q, R, system.object_pose(grasp.q)[1])
+        q = self._place(grasp.q, system.object_pose(q_now)[0], system.object_pose(grasp.q)[1])
+        moved = (q_now - grasp.q)[system.n_q_u :]
         whole = float(np.linalg.norm(left))
         angle = min(whole, np.deg2rad(config.turn_deg))
         while angle >= min(LEAST_TURN_RAD, whole):
             way = self._turning_way(q, left * (angle / whole), angle == whole)
             rolled = self._roll(q, way)
             if rolled.is_complete:
-                return self._optimise(q, u, way, rolled)
+                return self._optimise(q, u, way, rolled, moved)
             angle *= 0.9 * max(len(rolled.q), 1) / len(way)
         return Segment(None, reason=f"no turn from this grasp: {rolled.reason}")
 
@@ -147,14 +153,20 @@ class ReorientationPlanner:
             rows.append(self._place(q, rotation_exp(_smooth(s) * turn) @ R, position))
         return np.array(rows)
 
-    def _optimise(self, q: FloatArray, u: FloatArray, way: FloatArray, rolled: RollingPath) -> Segment:
-        config = self.config.trajopt
-        found = optimise_commands(self.system, self._turning_model, TrackingProblem(q, u, way, rolled.u[1:]), config)
+    def _optimise(
+        self, q: FloatArray, u: FloatArray, way: FloatArray, rolled: RollingPath, moved: FloatArray
+    ) -> Segment:
+        """Return the plan of a turn from q (n_q,), u (n_a,) along `way`; its commands are moved by `moved` (n_a,)."""
+        config, system = self.config.trajopt, self.system
+        problem = TrackingProblem(q, u, way, rolled.u[1:])
+        found = optimise_commands(system, self._turning_model, problem, config)
         if not found.is_feasible:
             return Segment(None, reason="the model has no next state along the turn")
         hz = found.horizon
+        share = np.minimum(np.arange(1, len(way)) * config.h_s / PRESS_S, 1.0)[:, None]
+        commands = np.clip(hz.u + share * moved, system.q_min, system.q_max)
         return Segment(
-            self._plan(config.h_s * np.arange(len(way), dtype=np.float64), hz.q.copy(), np.vstack([u, hz.u]))
+            self._plan(config.h_s * np.arange(len(way), dtype=np.float64), hz.q.copy(), np.vstack([u, commands]))
         )
 
     def _put_down(self, q: FloatArray, u: FloatArray) -> Segment:

@@ -8,7 +8,7 @@ from contact_mpc.dynamics.newton import make_newton, measure_gaps
 from contact_mpc.geometry.fingers import closest_pair_per_finger, contact_jacobian, finger_of_pairs
 from contact_mpc.model.rotations import rotation_log
 from contact_mpc.model.task import TaskConfig, load_task
-from contact_mpc.planning.reorientation import LOOSE_M, ReorientationPlanner, build_planner, make_goal_plan
+from contact_mpc.planning.reorientation import LOOSE_M, PRESS_S, ReorientationPlanner, build_planner, make_goal_plan
 
 TURN_DEG, ROUNDING_DEG = 25.0, 3.0  # the model's roll-out ends that near to what was asked for
 CLEAR_M = 4e-3
@@ -49,6 +49,21 @@ def test_the_first_segment_turns_by_what_one_grasp_can(task: TaskConfig, planner
     assert turn @ task.goal.axis_W > 0.95 * np.linalg.norm(turn)
     assert p1[2] < task.start_q[6]  # put down
     assert np.array_equal(segment.plan.u[0], task.start_u)
+
+
+def test_commands_of_a_turn_follow_the_fingers_to_where_they_rest(task: TaskConfig) -> None:
+    closer = task.start_q.copy()
+    closer[task.system.n_q_u :] += 0.01  # on a smaller object
+    plans = []
+    for q in (task.start_q, closer):
+        planner = build_planner(task)
+        planner.begin(make_goal_plan(task))
+        segment = planner.next_segment(q, task.start_u)
+        assert segment is not None and segment.plan is not None
+        plans.append(segment.plan)
+    taken_over = plans[0].times_s >= PRESS_S
+    np.testing.assert_allclose(plans[1].u[taken_over] - plans[0].u[taken_over], 0.01, rtol=0.0, atol=1e-12)
+    assert np.array_equal(plans[1].u[0], task.start_u)
 
 
 def test_a_turned_object_is_gripped_anew_and_then_turned(task: TaskConfig, planner: ReorientationPlanner) -> None:
