@@ -18,7 +18,7 @@ from contact_mpc.dynamics.step_problem import ProblemBuilder, StepProblem
 from contact_mpc.errors import InputError, ModelError
 from contact_mpc.geometry.contacts import build_pairs, make_kinematics, update_kinematics
 from contact_mpc.geometry.convex import ConvexPairs
-from contact_mpc.model.system import System, check_vector
+from contact_mpc.model.system import System, check_number, check_vector
 
 FloatArray = NDArray[np.float64]
 FORMULATIONS = ("log_barrier", "socp", "qp", "lcp")
@@ -106,13 +106,13 @@ def build_model(
     Raises
     ------
     InputError
-        h_s is not positive, friction is negative or a joint has no stiffness.
+        h_s or friction is no number, h_s is not positive, friction is negative or a joint has no stiffness.
     ModelError
         Nothing can touch, or an object can move without inertia.
     """
     pairs = build_pairs(system)
-    h = system.config.h_s if h_s is None else float(h_s)
-    mu = pairs.mu if friction is None else np.full_like(pairs.mu, friction)
+    h = system.config.h_s if h_s is None else check_number("h_s", h_s)
+    mu = pairs.mu if friction is None else np.full_like(pairs.mu, check_number("friction", friction))
     if not (np.isfinite(h) and h > 0.0):
         raise InputError(f"h_s = {h}; expected a positive time step in s, e.g. 0.1")
     if not np.all(np.isfinite(mu)) or np.any(mu < 0.0):
@@ -174,7 +174,7 @@ class ContactDynamics:
             regularization = "quasistatic" if formulation == "lcp" else "quasidynamic"
         if regularization not in REGULARIZATIONS:
             raise InputError(f"regularization '{regularization}'; allowed: {', '.join(REGULARIZATIONS)}")
-        if not 0.0 < epsilon <= 1.0:
+        if not 0.0 < check_number("epsilon", epsilon) <= 1.0:
             raise InputError(f"epsilon = {epsilon}; expected a fraction in (0, 1], e.g. {DEFAULT_EPSILON}")
         if ray_count < 4 or ray_count % 2:
             raise InputError(f"ray_count = {ray_count}; expected an even number of at least 4, e.g. 8")
@@ -184,10 +184,10 @@ class ContactDynamics:
         self.h_s = self.model.h
         if regularization == "quasistatic":  # h enters the model as M_u / h^2 only
             self.model = self.model._replace(h=self.h_s / np.sqrt(epsilon))
-        self.kappa = float(system.config.kappa_per_j if kappa is None else kappa)
+        self.kappa = system.config.kappa_per_j if kappa is None else check_number("kappa", kappa)
         if not (np.isfinite(self.kappa) and self.kappa > 0.0):
             raise InputError(f"kappa = {kappa}; expected a positive log-barrier weight in 1/J, e.g. 1e4")
-        if not 0.0 < tolerance <= LARGEST_TOLERANCE:
+        if not 0.0 < check_number("tolerance", tolerance) <= LARGEST_TOLERANCE:
             raise InputError(f"tolerance = {tolerance}; expected more than 0, at most {LARGEST_TOLERANCE}, e.g. 1e-14")
         self.tolerance, self.ray_count = tolerance, ray_count
         convex = ConvexPairs(system, self.model.pairs, self.model.activation)

@@ -251,6 +251,14 @@ def check_vector(name: str, value: FloatArray, size: int) -> FloatArray:
     return array
 
 
+def check_number(name: str, value: float) -> float:
+    """Return value as a float; raises InputError where it is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} = {value!r:.60}; expected a number") from error
+
+
 def load_system(name: str | Path) -> System:
     """Load a system by the name of a file in config/systems or by the path of a YAML.
 
