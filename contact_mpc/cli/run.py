@@ -101,11 +101,14 @@ def run(
 
 
 def execute(config: TaskConfig, options: Any, folder: Path, plan_file: Path | None, domain: int | None) -> None:
-    """Start the stack, make the plan meanwhile, and follow the run to its end with a progress bar."""
+    """Start the stack, make the plan meanwhile (of a push before), and follow the run to its end."""
     from contact_mpc.nodes.run_parameters import build_parameters
     from contact_mpc.nodes.run_session import RunSession
 
     plan_path = (plan_file or folder / "plan.npz").resolve()
+    is_push = config.planner.get("method") == CONTACT_IMPLICIT
+    if plan_file is None and is_push:  # takes a second; what no push can reach is refused before anything starts
+        write_plan(config, plan_path)
     parameters = build_parameters(config, options, folder.resolve(), plan_path)
     compile_first(options.plant)
     with (
@@ -113,7 +116,7 @@ def execute(config: TaskConfig, options: Any, folder: Path, plan_file: Path | No
         RunSession(config, parameters, folder.resolve(), domain) as session,
     ):
         session.start()
-        if plan_file is None:
+        if plan_file is None and not is_push:
             write_plan(config, plan_path)
         session.run(show)
 
