@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from contact_mpc.control.tracker import NO_REFERENCE, OK, Reference, TrackerOutput, object_error
+from contact_mpc.control.tracker import NO_REFERENCE, OK, PLAN_KEPT, Reference, TrackerOutput, object_error
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.model.plan import EDGE_S, Plan
 from contact_mpc.model.state import CommandPlan, EstimatedState
@@ -32,8 +32,11 @@ class Replanner(Protocol):
     def begin(self, plan: Plan) -> None:
         """Take the plan that is about to run."""
 
-    def replan(self, t_s: float, state: EstimatedState) -> tuple[float, Plan] | None:
-        """Return an instant after t_s, s of the motion, and the plan to follow from then on; None: go on."""
+    def replan(self, t_s: float, state: EstimatedState) -> tuple[float, Plan] | str | None:
+        """Return an instant after t_s, s of the motion, and the plan to follow from then on; None: go on.
+
+        A string says why a plan was searched in vain: the running one goes on as well.
+        """
 
 
 class Playback:
@@ -76,14 +79,17 @@ class Playback:
             return TrackerOutput(CommandPlan.hold(state.t_ns, self.system.n_a), NO_REFERENCE)
         t_s = (state.t_ns - self._reference.start_ns) / NS_PER_S
         angle_deg, distance_mm = object_error(self.system, self._reference.plan, t_s, state.q)
-        replacement = None if self._replanner is None else self._replanner.replan(t_s, state)
-        if replacement is not None:
-            self._splice(*replacement)
+        found = None if self._replanner is None else self._replanner.replan(t_s, state)
+        status, note, replacement = OK, "", None
+        if isinstance(found, str):
+            status, note = PLAN_KEPT, found
+        elif found is not None:
+            status, replacement = REPLANNED, found
+            self._splice(*found)
         plan = self._cut(state.t_ns, t_s)
-        status = OK if replacement is None else REPLANNED
         return TrackerOutput(
             plan, status, 1e3 * (time.perf_counter() - started), object_error_deg=angle_deg,
-            object_error_mm=distance_mm, replacement=replacement,
+            object_error_mm=distance_mm, replacement=replacement, note=note,
         )  # fmt: skip
 
     def _splice(self, start_s: float, plan: Plan) -> None:

@@ -28,6 +28,7 @@ OK, LAGGING = "ok", "lagging"
 NO_REFERENCE, OBJECT_LOST, NOT_FOLLOWING, MODEL_FAILED, BAD_STATE = (
     "no_reference", "object_lost", "not_following", "model_failed", "bad_state",
 )
+PLAN_KEPT = "plan_kept"
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,11 @@ class TrackerOutput:
     Attributes
     ----------
     plan : CommandPlan
-        Commands; without points (hold) unless status is "ok" or "lagging".
+        Commands; without points (hold) unless status is "ok", "lagging", "replanned" or "plan_kept".
     status : str
         "ok", "lagging" (the object is behind its reference), "no_reference", "object_lost", "not_following" (it has
-        been lagging for too long), "model_failed" (the model has no next state) or "bad_state".
+        been lagging for too long), "model_failed" (the model has no next state) or "bad_state"; of plans that are
+        played also "replanned", or "plan_kept": another one was searched in vain, and the running one goes on.
     solve_ms : float
         Wall time, ms.
     iterations : int
@@ -59,6 +61,8 @@ class TrackerOutput:
         Rotation and translation error of the objects to the reference at the stamp.
     replacement : (float, Plan), optional
         A plan that takes the reference's place, and from when on, s of the motion.
+    note : str
+        With "plan_kept": why there is no other plan.
     """
 
     plan: CommandPlan
@@ -69,6 +73,7 @@ class TrackerOutput:
     object_error_deg: float = float("nan")
     object_error_mm: float = float("nan")
     replacement: tuple[float, Plan] | None = None
+    note: str = ""
 
 
 class Tracker:

@@ -156,6 +156,9 @@ class MpcTrackerNode(ContactNode):
         is_fine = output.status == NO_REFERENCE or not (output.plan.is_hold or output.status == LAGGING)
         self._level = DiagnosticStatus.OK if is_fine else DiagnosticStatus.WARN
         self._message = output.status
+        if output.note:
+            self._level, self._message = DiagnosticStatus.WARN, f"{output.status}: {output.note}"
+            self.get_logger().warning(self._message)
         return output.plan
 
     def _read_state(self, t_ns: int, halves: dict[int, bytes]) -> EstimatedState:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from contact_mpc.control.tracker import PLAN_KEPT
 from contact_mpc.model.system import System
 from contact_mpc.model.task import TaskConfig
 from contact_mpc.replay.evaluation import ObjectEvaluation, evaluate_object
@@ -57,6 +58,8 @@ class RunMetrics:
         Completed, not dropped, both errors within the task's tolerances.
     reasons : tuple of str
         Why the goal was not met.
+    failed_replans : int
+        Times that the tracker searched another plan in vain and kept the running one.
     contacts : dict or None
         Pushes: `hits` planned and measured in their order, `hits_as_planned` (within 30 ms and 20 % of the impulse),
         `is_sequence_as_planned` (their number); None where they were not measured. They do not settle goal_met.
@@ -81,6 +84,7 @@ class RunMetrics:
     goal_met: bool
     reasons: tuple[str, ...]
     warnings: tuple[str, ...] = field(default=())
+    failed_replans: int = 0
     contacts: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -130,6 +134,7 @@ def compute_metrics(record: RunRecord, system: System, task: TaskConfig) -> RunM
         goal_met=not reasons,
         reasons=reasons,
         warnings=record.warnings,
+        failed_replans=sum(status.message.startswith(PLAN_KEPT) for status in record.solve_status),
     )
 
 

@@ -41,6 +41,7 @@ def result_rows(metrics: RunMetrics, task: TaskConfig) -> list[ResultRow]:
         ResultRow("MPC solve time, median / p99", _pair(metrics.mpc_solve_ms, "median", "p99", "ms")),
         ResultRow("MPC rate (stamps)", _number(metrics.mpc_rate_hz, "Hz", 1)),
         ResultRow("Plans that asked to hold", str(metrics.hold_plans)),
+        ResultRow("Plans searched again in vain", str(metrics.failed_replans)),
         *_contacts(metrics),
         *_lateness(metrics),
         ResultRow("Real-time factor", _number(metrics.real_time_factor, "", 3)),

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from contact_mpc.control.tracker import PLAN_KEPT
 from contact_mpc.model.plan import Plan
 from contact_mpc.sim.closed_loop import ClosedLoop
 from contact_mpc.sim.contact_events import ContactCheck, HitCheck, check_contacts, tool_force
@@ -51,6 +52,8 @@ class PushOutcome:
         Planned and measured hits in their order.
     replans : int
         Plans that took over while it ran.
+    failed_replans : int
+        Times that another plan was searched in vain.
     holds : int
         Changes of the bridge's mode away from following.
     series : PushSeries
@@ -64,6 +67,7 @@ class PushOutcome:
     angle_error_deg: float
     hits: tuple[HitCheck, ...]
     replans: int
+    failed_replans: int
     holds: int
     series: PushSeries
 
@@ -96,5 +100,5 @@ def run_push(spec: EvaluationSpec, seed: int) -> PushOutcome:
     length = max(float(np.linalg.norm(moved)), 1e-12)
     return PushOutcome(
         seed, describe(trial), result.position_error_mm, 1e3 * float(missed @ moved) / length, result.angle_error_deg,
-        contacts.hits, len(loop.replacements), len(result.holds), series,
+        contacts.hits, len(loop.replacements), result.plan_status.count(PLAN_KEPT), len(result.holds), series,
     )  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 from contact_mpc.control.controllers import build_tracker
 from contact_mpc.control.plan_interpolation import interpolate_plan
 from contact_mpc.control.playback import REPLANNED, Playback, Replanner
-from contact_mpc.control.tracker import NO_REFERENCE, OK, Reference
+from contact_mpc.control.tracker import NO_REFERENCE, OK, PLAN_KEPT, Reference
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.model.plan import EDGE_S, Plan
 from contact_mpc.model.state import CommandPlan, EstimatedState
@@ -149,3 +149,23 @@ def test_a_plan_that_takes_over_is_followed_from_its_instant_on_and_the_old_one_
     np.testing.assert_allclose(after[0], linear(plan, later.u, 0.05), atol=ROUNDING)
     np.testing.assert_array_equal(after[2], later.tau_ff[1])
     assert player.step(state_at(system, 0.15)).status == OK
+
+
+class InVain:
+    """Searches another plan at every tick and finds none."""
+
+    def begin(self, plan: Plan) -> None:
+        pass
+
+    def replan(self, t_s: float, state: EstimatedState) -> str:
+        return f"no solution from {t_s:.2f} s on"
+
+
+def test_a_search_in_vain_keeps_the_plan_and_says_why(system: System, plan: Plan) -> None:
+    player, alone = Playback(system, CONFIG, InVain()), Playback(system, CONFIG)
+    for one in (player, alone):
+        one.set_reference(Reference(START_NS, plan))
+    output = player.step(state_at(system, 0.1))
+    assert output.status == PLAN_KEPT and output.note == "no solution from 0.10 s on"
+    assert output.replacement is None
+    np.testing.assert_array_equal(output.plan.u, alone.step(state_at(system, 0.1)).plan.u)

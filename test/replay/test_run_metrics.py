@@ -75,6 +75,17 @@ def test_run_that_ends_before_the_hold_is_not_complete(metrics_of):
     assert metrics.angle_error_deg == pytest.approx(0.0, abs=ROUND_OFF_DEG)
 
 
+def test_searches_for_a_plan_in_vain_are_counted_and_shown(synthetic_run, finger_system, finger_task, tmp_path):
+    record = read_run(synthetic_run().write(tmp_path / "run"))
+    assert compute_metrics(record, finger_system, finger_task).failed_replans == 0
+    kept = StatusMessage(0, None, 1, "mpc_tracker", "plan_kept: from 1.654 s on: no solution from this state", {})
+    metrics = compute_metrics(
+        replace(record, solve_status=(*record.solve_status, kept, kept)), finger_system, finger_task
+    )
+    assert metrics.failed_replans == 2
+    assert ("Plans searched again in vain", "2") in [(row.name, row.value) for row in result_rows(metrics, finger_task)]
+
+
 @pytest.mark.parametrize(("torque_nm", "joints"), [(0.7, 0), (0.71, 1), (1.5, 2)])
 def test_effort_beyond_its_limit_counts_once_per_joint_and_message(metrics_of, synthetic_run, torque_nm, joints):
     metrics = metrics_of(torque_nm=torque_nm)

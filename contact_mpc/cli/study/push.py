@@ -126,6 +126,8 @@ def _describe(
         "sequences_as_planned": sum(item.contacts.is_sequence_as_planned for item in outcomes),
         "hits": sum(len(item.hits) for item in outcomes),
         "hits_as_planned": sum(item.contacts.as_planned for item in outcomes),
+        "replans": sum(item.replans for item in outcomes),
+        "failed_replans": sum(item.failed_replans for item in outcomes),
         "holds": sum(item.holds for item in outcomes),
         "runs": [to_plain(replace(item, series=None)) for item in outcomes],  # type: ignore[arg-type]
     }  # fmt: skip
@@ -150,6 +152,7 @@ def make_table(result: dict[str, Any]) -> Table:
             f"and {row['target_deg']:g} deg[/]",
             f"median {row['position_error_mm']['median']:.1f}", "",
             f"{row['angle_error_deg']['median']:.1f}",
-            f"{row['hits_as_planned']} of {row['hits']} within 30 ms and 20 %", end_section=True,
+            f"{row['hits_as_planned']} of {row['hits']} within 30 ms and 20 %; plans searched again: "
+            f"{row['replans']} found, {row['failed_replans']} not", end_section=True,
         )  # fmt: skip
     return table

@@ -28,12 +28,15 @@ from contact_mpc.planning.contact_implicit.planner import ContactImplicitPlanner
 from contact_mpc.planning.contact_implicit.receding_horizon import (
     RecedingHorizon,
     ReplanOutcome,
+    ReplanStatus,
     start_receding_horizon,
 )
 from contact_mpc.planning.contact_implicit.settings import ContactImplicitSettings
 from contact_mpc.planning.contact_implicit.slide_observer import SlideObserver
 
 FloatArray = NDArray[np.float64]
+Outcome = tuple[float, Plan] | str | None
+SEARCHED_IN_VAIN = (ReplanStatus.NOT_CONVERGED, ReplanStatus.INVALID_STATE)
 WATCH_AFTER_STEPS = 2  # after the instant of a hit: contact lasts about one step
 LEAST_TRAVEL_M, LARGEST_RESTITUTION = 1e-3, 0.9
 MOST_SEARCHES = 4
@@ -91,8 +94,11 @@ class PushReplanner:
         self._plan, self._start_s = self._horizon.builder.build(instance, result.solution), 0.0
         self._is_pending = True
 
-    def replan(self, t_s: float, state: EstimatedState) -> tuple[float, Plan] | None:
-        """Return an instant after t_s, s, and the plan from then on; None where the running plan goes on."""
+    def replan(self, t_s: float, state: EstimatedState) -> Outcome:
+        """Return an instant after t_s, s, and the plan from then on; None where the running plan goes on.
+
+        A string says why there is no other plan than the running one.
+        """
         if self._horizon is None:
             return None
         if self._is_pending:
@@ -132,15 +138,16 @@ class PushReplanner:
         if self._slide is None or self._slide.observer.is_resting:
             self._resting.append(self._planner.model.thing.coordinates(state.q[: self._system.n_q_u]))
 
-    def _start(self, t_s: float) -> tuple[float, Plan] | None:
+    def _start(self, t_s: float) -> Outcome:
         """Hand the first push out; too late for its start, the reference is played as it is."""
         self._is_pending = False
         if t_s + self._delay_s > self._start_s:
             self._horizon = None
-            return None
+            late_s = t_s + self._delay_s - self._start_s
+            return f"the first push was found {late_s:.3f} s too late: the reference is played as it is"
         return self._start_s, self._plan
 
-    def _approach(self, t_s: float, handover_s: float, state: EstimatedState) -> tuple[float, Plan] | None:
+    def _approach(self, t_s: float, handover_s: float, state: EstimatedState) -> Outcome:
         assert self._horizon is not None
         q, v = self._predict(t_s, handover_s, state)
         if self._slide is not None:
@@ -171,7 +178,7 @@ class PushReplanner:
 
     # After it.
 
-    def _watch(self, t_s: float, state: EstimatedState) -> tuple[float, Plan] | None:
+    def _watch(self, t_s: float, state: EstimatedState) -> Outcome:
         """Observe the slide; search for another push once its hit would find the object at rest."""
         assert self._horizon is not None
         planner = self._horizon.planner
@@ -194,7 +201,7 @@ class PushReplanner:
         w = self._slide.planner.model.thing.coordinates(state.q[: self._system.n_q_u])
         self._slide.observer.add(t_s, self._slide.travel(w))
 
-    def _push_again(self, t_s: float, start_s: float, state: EstimatedState) -> tuple[float, Plan] | None:
+    def _push_again(self, t_s: float, start_s: float, state: EstimatedState) -> Outcome:
         assert self._horizon is not None and self._slide is not None
         model = self._planner.model
         rest = self._rest(state)
@@ -232,8 +239,14 @@ class PushReplanner:
         restitution = float(np.clip((1.0 + model.settings.restitution) * ratio - 1.0, 0.0, LARGEST_RESTITUTION))
         return slide.planner.adapted(observer.slowing * float(model.thing.inertia[0]), restitution)
 
-    def _take(self, outcome: ReplanOutcome, start_s: float) -> tuple[float, Plan] | None:
+    def _take(self, outcome: ReplanOutcome, start_s: float) -> Outcome:
         if outcome.plan is None:
-            return None
+            return _reason(outcome, start_s) if outcome.status in SEARCHED_IN_VAIN else None
         self._horizon, self._plan, self._start_s = outcome.horizon, outcome.plan, start_s
         return start_s, outcome.plan
+
+
+def _reason(outcome: ReplanOutcome, start_s: float) -> str:
+    """Return why there is no plan from start_s on, with the residuals of the best try."""
+    message = "" if outcome.result is None else f" ({outcome.result.message})"
+    return f"from {start_s:.3f} s on: {outcome.status.value}{message}"

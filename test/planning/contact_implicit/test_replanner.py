@@ -1,5 +1,8 @@
 """What plans a push again: built from a task's name, refused where there is no push."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from contact_mpc.control.controllers import build_tracker
@@ -7,6 +10,7 @@ from contact_mpc.control.playback import Playback
 from contact_mpc.control.reorienting import SegmentPlanner
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.errors import ConfigError, InputError
+from contact_mpc.model.state import EstimatedState
 from contact_mpc.model.task import TaskConfig
 from contact_mpc.planning.contact_implicit.instance import Instance
 from contact_mpc.planning.contact_implicit.plan_file import PlanBuilder
@@ -32,6 +36,25 @@ def test_a_push_has_one_that_refuses_a_reference_in_which_nothing_moves(
     resting[:, : planner.model.system.n_q_u] = plan.q[0, : planner.model.system.n_q_u]
     with pytest.raises(InputError, match="the object does not move"):
         replanner.begin(type(plan)(**{**vars(plan), "q": resting}))
+
+
+def test_a_search_in_vain_says_from_when_on_and_with_which_residuals(
+    planner: ContactImplicitPlanner, instance: Instance, result: ContactImplicitResult
+) -> None:
+    replanner, system = make_replanner("anypulator_block", 0.045), planner.model.system
+    assert result.solution is not None
+    plan = PlanBuilder(planner.model).build(instance, result.solution, {})
+    replanner.begin(plan)
+    rest = EstimatedState(0, plan.q[0], np.zeros(system.n_v), np.zeros(system.n_a), np.zeros((4, 4)))
+    started = replanner.replan(-0.5, rest)
+    assert isinstance(started, tuple) and started[0] == 0.0
+    astray = plan.q[0].copy()
+    astray[system.n_q_u] += 1.2
+    reason = replanner.replan(0.15, replace(rest, q=astray))
+    assert isinstance(reason, str)
+    assert reason.startswith("from 0.231 s on: no solution from this state: keep the plan (no start converged")
+    assert "complementarity" in reason
+    assert replanner.replan(0.15, replace(rest, q=plan.q[4])) is not None, "it goes on from the plan that is kept"
 
 
 def no_segments(_task: str) -> SegmentPlanner:
