@@ -2,7 +2,7 @@
 
     at the start     a first push of a block aims short by `caution`, for friction and hit may be off before anything
                      was observed: what stops short can be pushed again, what went too far cannot; later pushes aim
-                     short by a share of what is missing
+                     short by a share of what is missing, `later_caution`
     before a hit     solve warm from the state at the next instant of the plan's grid that is at least `delay_s` ahead,
                      so that the hit keeps its instant; again and again until the hit is due
     after it         watch the object slide: friction and the effect of the hit (`slide_observer`)
@@ -213,7 +213,7 @@ class PushReplanner:
         q[: self._system.n_q_u] = self._resting_q_u(rest, state)
         horizon = replace(self._horizon, planner=self._learn(self._slide, state))
         self._searches += 1
-        goal = float(d @ self._final_w) - self._settings.caution * missing
+        goal = float(d @ self._final_w) - self._settings.later_caution * missing
         return self._take(horizon.push_again(start_s, q, v, goal, float(rest[2])), start_s)
 
     def _rest(self, state: EstimatedState) -> FloatArray:

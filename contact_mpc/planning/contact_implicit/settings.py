@@ -44,11 +44,15 @@ class ContactImplicitSettings(BaseModel):
     iterations: int = Field(default=150, ge=10, le=5000, description="most iterations per solve")
     caution: float = Field(
         default=0.12, ge=0.0, lt=1.0,
-        description="receding horizon: a push aims short by this share of what is missing, ...",
+        description="receding horizon: the first push aims short by this share of the way, ...",
     )
     caution_m: float = Field(
         default=0.05, ge=0.0, le=1.0,
-        description="... the first one also by this, m: a second push by a few cm often has no solution",
+        description="... and by this, m: a second push by a few cm often has no solution",
+    )
+    later_caution: float = Field(
+        default=0.1, ge=0.0, lt=1.0,
+        description="receding horizon: later pushes, which are slow, aim short by this share of what is missing",
     )
     correct_from_m: float = Field(
         default=0.01, gt=0.0, le=1.0, description="receding horizon: an object that stops this short is pushed again, m"

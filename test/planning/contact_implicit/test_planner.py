@@ -19,6 +19,7 @@ from contact_mpc.planning.contact_implicit.task import build_instance
 
 TOLERANCE = 1e-8  # of the issue: complementarity and dynamics after the polish
 ROUND_OFF = 1e-9
+WITHOUT_FEEDBACK_RAD = 0.01  # torques held for 19 ms, 0.4 s without any feedback
 
 
 def test_plan_satisfies_dynamics_complementarity_and_limits(result: ContactImplicitResult) -> None:
@@ -81,13 +82,32 @@ def test_torque_against_the_hit_begins_when_the_tool_arrives_half_a_step_later(
     (k,) = np.flatnonzero(solution.modes.contact)
     robot = pin.buildModelFromUrdf(str(model.system.urdfs["anypulator"].path))
     data, x, u = robot.createData(), solution.x[k], solution.u[k]
-    weight = pin.computeGeneralizedGravity(robot, data, x[:5])
-    free = pin.rnea(robot, data, x[:5], x[8:13], u[:5]) - weight
-    np.testing.assert_allclose(plan.tau_ff[2 * k], free, atol=1e-9)
-    np.testing.assert_allclose(plan.tau_ff[2 * k + 1], solution.tau[k] - weight, atol=1e-9)
-    # nothing of the torque is lost, it is held for as long
-    weights = np.array([pin.computeGeneralizedGravity(robot, data, row[:5]) for row in solution.x[:-1]])
-    np.testing.assert_allclose(0.5 * plan.tau_ff.sum(axis=0), (solution.tau - weights).sum(axis=0), atol=1e-9)
+    held = solution.tau[k] - pin.rnea(robot, data, x[:5], x[8:13], u[:5])
+    assert plan.du is not None
+    for half, contact in ((2 * k, 0.0), (2 * k + 1, held), (2 * k + 2, held), (2 * k + 3, 0.0)):
+        a, s = solution.u[half // 2, :5], 0.25 * model.dt_s
+        q, v = plan.u[half] + s * plan.du[half] + 0.5 * s**2 * a, plan.du[half] + s * a
+        free = pin.rnea(robot, data, q, v, a) - pin.computeGeneralizedGravity(robot, data, q)
+        np.testing.assert_allclose(plan.tau_ff[half], free + contact, atol=1e-9)
+
+
+def test_an_arm_under_the_torques_alone_follows_its_reference_to_the_hit(
+    planner: ContactImplicitPlanner, instance: Instance, result: ContactImplicitResult
+) -> None:
+    assert result.solution is not None
+    plan, system = PlanBuilder(planner.model).build(instance, result.solution), planner.model.system
+    robot = pin.buildModelFromUrdf(str(system.urdfs["anypulator"].path))
+    robot.armature = np.array(system.reflected_inertia)
+    data, step_s, hit_s = robot.createData(), 1e-4, plan.provenance["contact_times_s"][0]
+    assert plan.du is not None
+    q, v = plan.u[0].copy(), plan.du[0].copy()
+    for i in range(round(hit_s / step_s)):
+        half = int(np.searchsorted(plan.times_s, i * step_s + 1e-9, side="right")) - 1
+        tau = plan.tau_ff[half] + pin.computeGeneralizedGravity(robot, data, q)
+        v = v + step_s * pin.aba(robot, data, q, v, tau)
+        q = q + step_s * v
+    reference = [np.interp(hit_s, plan.times_s, column) for column in plan.u.T]
+    np.testing.assert_allclose(q, reference, atol=WITHOUT_FEEDBACK_RAD)
 
 
 def test_tool_neither_slips_nor_brakes_through_a_hit(
