@@ -19,11 +19,12 @@ from contact_mpc.sim.evaluation import Case, EvaluationSpec
 from contact_mpc.sim.loop_config import load_loop_config
 from contact_mpc.sim.perturbation import PlantPerturbation
 from contact_mpc.sim.push_trial import run_push
-from contact_mpc.sim.trials import Disturbance
+from contact_mpc.sim.trials import Disturbance, disturbance_of, trial_seeds
 
 DISPLACEMENT_M = 0.7
 LARGEST_ERROR_M = 0.06  # the issue's, without planning again
 LARGEST_ERROR_REPLANNED_M = 0.02  # the issue's, with receding horizon
+LARGEST_ACROSS_MM = 10.0
 LARGEST_DELAY_S = 0.03
 LARGEST_IMPULSE_ERROR = 0.2
 DURATION_S = 2.0
@@ -62,6 +63,17 @@ def test_receding_horizon_pushes_again_what_a_push_on_rougher_ground_left_short(
     assert outcome.position_error_mm <= 1e3 * LARGEST_ERROR_REPLANNED_M, outcome.hits
     assert len(outcome.hits) >= 2 and outcome.contacts.is_sequence_as_planned
     assert outcome.holds == 0, "the bridge followed all the way"
+
+
+def test_receding_horizon_turns_a_block_that_slides_beside_its_line_towards_the_goal() -> None:
+    task = load_task("anypulator_block").moved_by(0.7)
+    config = load_loop_config("anypulator", "drake", ("mpc_tracker.mode=receding_horizon",))
+    spec = EvaluationSpec((Case(task, make_plan(task)),), config, disturbance_of(task))
+    outcome = run_push(spec, trial_seeds(11, 3)[2])  # turned by 1 degree: 20 mm beside the goal where nothing steers
+    across_mm = np.sqrt(outcome.position_error_mm**2 - outcome.along_mm**2)
+    assert across_mm <= LARGEST_ACROSS_MM
+    assert outcome.position_error_mm <= 1e3 * LARGEST_ERROR_REPLANNED_M
+    assert outcome.contacts.is_sequence_as_planned and outcome.holds == 0
 
 
 @pytest.mark.parametrize("name", ["anypulator_door", "anypulator_ball"])

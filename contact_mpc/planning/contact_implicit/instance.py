@@ -31,6 +31,9 @@ class Instance:
         Whether x_0 comes from a plant: rows of x_0 alone are then left out.
     posture : (n_r,) array or None
         Joint positions near which guesses look for the posture of a hit; None: those of x_0.
+    aim_m : float
+        How far beside the central line of its face a block is hit, m, along the y axis of {O}. The program, in which
+        nothing turns, has the line of the hit for the central one: w of x_0 lies so far beside the block's own.
     """
 
     x_0: FloatArray
@@ -40,6 +43,7 @@ class Instance:
     goal_weight: float = 0.0
     is_measured: bool = False
     posture: FloatArray | None = None
+    aim_m: float = 0.0
 
     def parameters(self, model: Model) -> FloatArray:
         """Return the shared parameters, in the order of `SHARED`."""

@@ -85,6 +85,10 @@ class PushedObject(ABC):
     def rates(self, q_u: FloatArray, v_u: FloatArray) -> FloatArray:
         """Their rates (n_o,) of the system's v_u."""
 
+    def beside(self, w: FloatArray, aim_m: float) -> FloatArray:  # noqa: ARG002
+        """Return coordinates (n_o,) of an object whose central line is where one at w is hit, aim_m beside its own."""
+        return w
+
     @abstractmethod
     def q_u(self, w: FloatArray, start_q_u: FloatArray, heading_rad: float) -> FloatArray:
         """Return the system's q_u (n_q_u,) at w, on the way from start_q_u."""
@@ -125,6 +129,9 @@ class Block(PushedObject):
 
     def rates(self, q_u: FloatArray, v_u: FloatArray) -> FloatArray:  # noqa: ARG002, D102
         return v_u[[0, 1, 3]]
+
+    def beside(self, w: FloatArray, aim_m: float) -> FloatArray:  # noqa: D102
+        return np.asarray(w + aim_m * np.array([-np.sin(w[2]), np.cos(w[2]), 0.0]))
 
     def q_u(self, w: FloatArray, start_q_u: FloatArray, heading_rad: float) -> FloatArray:  # noqa: ARG002, D102
         return np.array([w[0], w[1], start_q_u[2], w[2]])

@@ -49,6 +49,7 @@ class PlanBuilder:
         model, n, o, dt = self._model, self._model.n_r, self._model.n_o, self._model.dt_s
         q_r, w = solution.x[:, :n], solution.x[:, n : n + o]
         v_r = solution.x[:, n + o : 2 * n + o]
+        w = np.array([model.thing.beside(row, -instance.aim_m) for row in w])
         q_u = [model.thing.q_u(row, instance.q_u, instance.heading_rad) for row in w]
         weight = np.array([pin.computeGeneralizedGravity(self._pin, self._data, row) for row in q_r])
         tau_ff = np.vstack([solution.tau - weight[:-1], np.zeros((1, n))])

@@ -117,7 +117,7 @@ class RecedingHorizon:
             Direction of the push.
         """
         started = time.process_time()
-        aim = replace(self.instance, heading_rad=heading_rad, goal=goal)
+        aim = replace(self.instance, heading_rad=heading_rad, goal=goal, aim_m=0.0)
         now = measured_instance(self.planner, aim, q, v)
         error = now.start(self.planner.model) - goal
         try:
@@ -202,7 +202,7 @@ def measured_instance(planner: ContactImplicitPlanner, instance: Instance, q: Fl
     q_a = q[system.n_q_u :] + half_step * v_a
     inside = np.clip(q_a, system.q_min, system.q_max)
     q_a = np.where(np.abs(q_a - inside) <= LIMIT_NOISE_RAD, inside, q_a)
-    w = model.thing.coordinates(q_u) + half_step * w_dot
+    w = model.thing.beside(model.thing.coordinates(q_u), instance.aim_m) + half_step * w_dot
     x_0 = np.concatenate([q_a, w, v_a, w_dot])
     posture = instance.hit_posture(model)
     return replace(instance, x_0=x_0, q_u=np.array(q_u), is_measured=True, posture=posture)

@@ -4,7 +4,8 @@
                      was observed: what stops short can be pushed again, what went too far cannot; later pushes aim
                      short by a share of what is missing, `later_caution`
     before a hit     solve warm from the state at the next instant of the plan's grid that is at least `delay_s` ahead,
-                     so that the hit keeps its instant; again and again until the hit is due
+                     so that the hit keeps its instant, for a hit so far beside the central line of the face that the
+                     block, where it will stop, faces its goal (`steering`); again and again until the hit is due
     after it         watch the object slide: friction and the effect of the hit (`slide_observer`)
     it stops short   once the hit of another push would find it at rest: search for one (cold, so its plan begins
                      `search_delay_s` later) with what the slide has told; on the way to that hit solve warm again
@@ -33,6 +34,7 @@ from contact_mpc.planning.contact_implicit.receding_horizon import (
 )
 from contact_mpc.planning.contact_implicit.settings import ContactImplicitSettings
 from contact_mpc.planning.contact_implicit.slide_observer import SlideObserver
+from contact_mpc.planning.contact_implicit.steering import aim
 
 FloatArray = NDArray[np.float64]
 Outcome = tuple[float, Plan] | str | None
@@ -152,8 +154,18 @@ class PushReplanner:
         q, v = self._predict(t_s, handover_s, state)
         if self._slide is not None:
             self._horizon = replace(self._horizon, planner=self._learn(self._slide, state))
-        q[: self._system.n_q_u] = self._resting_q_u(self._rest(state), state)
-        return self._take(self._horizon.replan(handover_s, q, v), handover_s)
+        rest = self._rest(state)
+        q[: self._system.n_q_u] = self._resting_q_u(rest, state)
+        return self._take(self._aimed(self._horizon, rest).replan(handover_s, q, v), handover_s)
+
+    def _aimed(self, horizon: RecedingHorizon, rest: FloatArray) -> RecedingHorizon:
+        """Return a horizon that hits a block, which rests at (n_o,), where it will then face the goal."""
+        instance, thing = horizon.instance, self._planner.model.thing
+        if not isinstance(thing, Block):
+            return horizon
+        travel = instance.goal - float(direction(self._planner.model, instance.heading_rad) @ rest)
+        aim_m = aim(thing, self._settings.spin_decay, rest, travel, self._final_w)
+        return replace(horizon, instance=replace(instance, aim_m=aim_m))
 
     def _next_instant(self, t_s: float) -> float:
         """Return the first instant of the running plan's grid from t_s on."""

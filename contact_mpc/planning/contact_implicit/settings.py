@@ -57,6 +57,10 @@ class ContactImplicitSettings(BaseModel):
     correct_from_m: float = Field(
         default=0.01, gt=0.0, le=1.0, description="receding horizon: an object that stops this short is pushed again, m"
     )
+    spin_decay: float = Field(
+        default=1.0, ge=0.0, le=100.0,
+        description="receding horizon: p of a block that turns while it slides, omega ~ v^p; see `steering`",
+    )
     search_delay_s: float = Field(
         default=0.4, ge=0.0, le=5.0,
         description="receding horizon: the plan of another push begins so long after the state it was searched from",

@@ -1,5 +1,7 @@
 """Solving again from a measured state: warm, pure, and with a status where nothing can be done."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -51,6 +53,19 @@ def test_a_displaced_block_is_still_pushed_to_the_goal(horizon: RecedingHorizon)
     assert outcome.plan.q[-1, 1] == pytest.approx(goal, abs=1e-7)
     assert outcome.result is not None and outcome.result.residuals is not None
     assert outcome.result.residuals.largest <= horizon.planner.model.settings.tolerance
+
+
+def test_a_hit_beside_the_central_line_leaves_the_block_where_it_is(horizon: RecedingHorizon) -> None:
+    t_s, q, v = measured(horizon, 3)
+    q[3] += 0.02
+    aim_m = 0.012
+    outcome = replace(horizon, instance=replace(horizon.instance, aim_m=aim_m)).replan(t_s, q, v)
+    assert outcome.plan is not None
+    np.testing.assert_allclose(outcome.plan.q[0, :2], q[:2], atol=1e-9)
+    (k,) = np.flatnonzero(outcome.horizon.solution.modes.contact)
+    head, _ = horizon.planner.geometry.head(outcome.horizon.solution.x[k, :5])
+    across = np.array([-np.sin(q[3]), np.cos(q[3])])
+    assert float(across @ (head[:2] - outcome.plan.q[2 * k, :2])) == pytest.approx(aim_m, abs=1e-6)
 
 
 def test_replanning_changes_nothing_and_repeats(horizon: RecedingHorizon) -> None:
