@@ -301,18 +301,10 @@ def test_mistakes_on_the_command_line_are_explained(
     assert_user_error(start(*arguments).finish(), *words)
 
 
-@pytest.mark.parametrize(
-    ("displacement", "words"),
-    [
-        ("5", ["displacement = 5.000 m", "it goes 3.311 m at most"]),
-        ("2.5", ["no plan: not_converged", "dynamics", "complementarity", "allowed 1e-08"]),
-    ],
-)
-def test_a_push_out_of_reach_is_refused_before_anything_starts(
-    start: Callable[..., Run], tmp_path: Path, displacement: str, words: list[str]
-) -> None:
+def test_a_push_out_of_reach_is_refused_before_anything_starts(start: Callable[..., Run], tmp_path: Path) -> None:
     pytest.importorskip("casadi")
-    assert_user_error(start("anypulator_block", "--displacement", displacement).finish(), *words)
+    run = start("anypulator_block", "--displacement", "5").finish()
+    assert_user_error(run, "displacement = 5.000 m", "it goes 3.311 m at most")
     assert list((tmp_path / "runs").iterdir()) == [], "neither logs nor parameters of nodes"
 
 
