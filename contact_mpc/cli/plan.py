@@ -13,6 +13,7 @@ import numpy as np
 import typer
 import yaml
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -24,6 +25,7 @@ from contact_mpc.model.resources import resource_names
 from contact_mpc.model.rotations import rpy_from_rotation
 from contact_mpc.model.task import TaskConfig, load_task
 from contact_mpc.planning.grasp_search import FRICTION_STEPS, GraspCandidate, GraspSearch, search_grasp
+from contact_mpc.planning.holding import describe_refusal
 from contact_mpc.planning.trajectory_optimisation import TrajoptResult, object_path, plan_task
 
 GRASP_INSTANTS = 8
@@ -88,6 +90,7 @@ def plan(
     save_plan(path, result.plan)
     goal_met = result.angle_error_deg <= config.tolerance_deg and result.position_error_mm <= config.tolerance_mm
     figures = _figures(config, result, time.perf_counter() - started)
+    goal_met &= not figures["refused"]
     emit({"task": config.name, "plan": path, **figures, "goal_met": goal_met}, as_json, _table(config, path, figures))
     raise typer.Exit(0 if goal_met else EXIT_GOAL_MISSED)
 
@@ -132,6 +135,7 @@ def _figures(config: TaskConfig, result: TrajoptResult, elapsed_s: float) -> dic
         "largest_contact_force_n": float(forces.max()),
         "joint_limit_room_rad": float(room),
         "duration_s": float(result.plan.times_s[-1]),
+        "refused": describe_refusal(config, result),
     }
 
 
@@ -144,6 +148,8 @@ def _table(config: TaskConfig, path: Path, figures: dict[str, Any]) -> Table:
     table.add_row("room to joint limits", f"{figures['joint_limit_room_rad']:.3f} rad", "> 0 rad")
     table.add_row("elapsed", f"{figures['elapsed_s']:.2f} s", "")
     table.add_row("plan file", str(path), "")
+    if figures["refused"]:
+        table.add_row("refused by run and evaluate", f"[red]{escape(figures['refused'])}[/]", "")
     return table
 
 

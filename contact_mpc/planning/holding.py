@@ -23,6 +23,19 @@ BISECTIONS = 20
 INSTANTS = 21
 
 
+def describe_refusal(task: TaskConfig, result: TrajoptResult) -> str:
+    """Return why a plan would be refused: start or goal cannot be held where fingers shall roll; "" where both can."""
+    config = read_config(task)
+    if config.initialisation != "rolling":
+        return ""
+    try:
+        require_grasp(task, config.minimum_force_n, config.friction)
+        require_goal(task, result)
+    except PlanError as error:
+        return str(error)
+    return ""
+
+
 def require_grasp(task: TaskConfig, minimum_force_n: float, friction: float) -> None:
     """Check that the start holds the object.
 
