@@ -255,7 +255,7 @@ def build_problem(file: ProblemFile, path: Path, system: System) -> Problem:
     start, goal = (np.array([getattr(item, key) for item in items]) for key in ("start", "goal"))
     lower, upper = (np.array([item.range[k] for item in items]) for k in (0, 1))
     for key, values in (("start", start), ("goal", goal)):
-        outside = np.flatnonzero((values < lower) | (values > upper))
+        outside = np.flatnonzero(~((values >= lower) & (values <= upper)))
         if len(outside):
             i = int(outside[0])
             raise InputError(

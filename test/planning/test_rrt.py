@@ -96,9 +96,10 @@ def test_a_start_that_no_finger_reaches_leaves_no_tree(problem: Problem) -> None
         TreePlanner(far).grow(seed=0, nodes=5)
 
 
-def test_goal_outside_its_range_is_refused_with_the_range(problem: Problem) -> None:
-    with pytest.raises(InputError, match=r"goal of disc_turn_rad = 9 is outside its range \[-0.01, 3.15\]"):
-        with_goal(problem, {"disc_turn_rad": 9.0})
+@pytest.mark.parametrize("goal", [9.0, float("nan")])
+def test_goal_outside_its_range_is_refused_with_the_range(problem: Problem, goal: float) -> None:
+    with pytest.raises(InputError, match=rf"goal of disc_turn_rad = {goal:g} is outside its range \[-0.01, 3.15\]"):
+        with_goal(problem, {"disc_turn_rad": goal})
 
 
 def test_unknown_goal_coordinate_is_refused_with_the_known_ones(problem: Problem) -> None:
