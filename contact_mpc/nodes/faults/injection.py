@@ -245,6 +245,8 @@ class Injector:
             return "commands left before a state had arrived" if rig.monitor.commands > count else ""
         if kind.action == "signal":
             return self._judge_exit()
+        if kind.action == "disk_full" and not self._has_ended("recorder"):
+            return "the process did not end"
         if not kind.expected or kind.node in ("recorder", "trajectory_server"):
             faults = [naming.name for naming in rig.namings if naming.name == "FAULT"]
             return "the bridge went into fault" if faults else ""
@@ -252,7 +254,7 @@ class Injector:
 
     def _judge_exit(self) -> str:
         rig = self._rig
-        if not rig.run_until(lambda: not rig.supervisor.is_running("command_bridge"), EXIT_TIMEOUT_S):
+        if not self._has_ended("command_bridge"):
             return "the process did not end"
         if rig.supervisor.exit_code("command_bridge") != 0:
             return f"exit code {rig.supervisor.exit_code('command_bridge')}"
@@ -260,6 +262,10 @@ class Injector:
         if rig.interface == "effort" and newest is not None and newest.any():
             return f"the last torque on the wire was {newest}"
         return ""
+
+    def _has_ended(self, name: str) -> bool:
+        """Whether a process ends by itself before long."""
+        return self._rig.run_until(lambda: not self._rig.supervisor.is_running(name), EXIT_TIMEOUT_S)
 
     def _recover(self, kind: FaultKind) -> float:
         """Mend everything, then reset until the bridge is back; returns how long the latter took, s, NaN for never.
