@@ -4,7 +4,8 @@ Fast DDS by itself shares memory between the processes of one machine, also in t
 process that is killed while it holds a lock there stops those that write to it, the command bridge too: with 2.14 a
 publisher at 1 kHz stood still for 50 to 140 ms after most kills, and up to a second (`healthy_check_timeout_ms`; see
 eProsima/Fast-DDS issues 5469 and 6535). Sockets have no such locks. In the range LOCALHOST it also listens on all
-interfaces, though it announces itself on one. The profile listens on 127.0.0.1 alone. So the range is left to it.
+interfaces, though it announces itself on one. The profile listens on 127.0.0.1 alone. So the range is left to it. It
+asks for more than the usual buffers of sockets, so that a burst need not be sent again; the kernel gives what it may.
 
 A participant that starts drops the first answers of those already there, because they arrive before it is ready, and
 they repeat theirs only every 3 s. So with this profile each announces itself ten times a second while a stack starts,

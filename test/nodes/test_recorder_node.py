@@ -13,6 +13,8 @@ import pytest
 
 pytest.importorskip("rclpy")
 
+from rclpy.duration import Duration
+
 from contact_mpc.errors import StackError
 from contact_mpc.nodes import messages
 from contact_mpc.replay.bag import read_run
@@ -49,6 +51,7 @@ def test_every_message_of_a_burst_is_written_bit_for_bit(make_rig: Callable[...,
         publish(rig, applied, first, 500)
         publish(rig, states, first, 500)
         wait_for_written(rig, written, first + 400)
+    assert all(publisher.wait_for_all_acked(Duration(seconds=10)) for publisher in (states, applied))
     assert rig.request("recorder", "deactivate") and rig.request("recorder", "cleanup")
     found = read_run(tmp_path / "bag")
     assert found.warnings == ()
