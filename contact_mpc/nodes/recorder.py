@@ -175,8 +175,8 @@ class RecorderNode(ContactNode):
         """End the process; what was written so far stays readable, without an index."""
         writer, self._writer = self._writer, None
         assert writer is not None
-        _abort(writer)
         self.fail(f"bag {writer.path} cannot be written: {error}; free space or choose another folder")
+        _abort(writer)
 
 
 def _abort(writer: Writer) -> None:
