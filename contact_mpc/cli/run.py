@@ -22,7 +22,7 @@ from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.plan import load_plan, save_plan
 from contact_mpc.model.task import TaskConfig, load_task
-from contact_mpc.planning.task_plan import CONTACT_IMPLICIT
+from contact_mpc.planning.task_plan import CONTACT_IMPLICIT, is_push
 from contact_mpc.sim.gazebo.server import find_root
 
 if TYPE_CHECKING:
@@ -106,8 +106,7 @@ def execute(config: TaskConfig, options: Any, folder: Path, plan_file: Path | No
     from contact_mpc.nodes.run_session import RunSession
 
     plan_path = (plan_file or folder / "plan.npz").resolve()
-    is_push = config.planner.get("method") == CONTACT_IMPLICIT
-    if plan_file is None and is_push:  # takes a second; what no push can reach is refused before anything starts
+    if plan_file is None and is_push(config):  # what no push can reach is refused before anything starts
         write_plan(config, plan_path)
     parameters = build_parameters(config, options, folder.resolve(), plan_path)
     compile_first(options.plant)
@@ -116,7 +115,7 @@ def execute(config: TaskConfig, options: Any, folder: Path, plan_file: Path | No
         RunSession(config, parameters, folder.resolve(), domain) as session,
     ):
         session.start()
-        if plan_file is None and not is_push:
+        if plan_file is None and not is_push(config):
             write_plan(config, plan_path)
         session.run(show)
 
@@ -138,7 +137,7 @@ def judge(
 
     record = read_run(folder / "bag")
     metrics = compute_metrics(record, config.system, config)
-    if config.planner.get("method") == CONTACT_IMPLICIT:
+    if is_push(config):
         from contact_mpc.nodes.push_contacts import check_recorded_contacts
 
         plan = plan_file or folder / "plan.npz"
@@ -174,7 +173,7 @@ def _mode(config: TaskConfig, receding_horizon: bool | None) -> tuple[str, ...]:
     """Return the setting that a choice of receding horizon means; raises ConfigError where the task is no push."""
     if receding_horizon is None:
         return ()
-    if config.planner.get("method") != CONTACT_IMPLICIT:
+    if not is_push(config):
         flag = "--receding-horizon" if receding_horizon else "--no-receding-horizon"
         raise ConfigError(f"{flag}: {config.path} is no push; its planner.method is not {CONTACT_IMPLICIT}")
     return (f"mpc_tracker.mode={'receding_horizon' if receding_horizon else 'playback'}",)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from contact_mpc.control.tracker import NO_REFERENCE, OK, PLAN_KEPT, Reference, TrackerOutput, object_error
 from contact_mpc.control.tracker_config import TrackerConfig
+from contact_mpc.model.interpolation import interpolate_rows
 from contact_mpc.model.plan import EDGE_S, Plan
 from contact_mpc.model.state import CommandPlan, EstimatedState
 from contact_mpc.model.system import System
@@ -97,7 +98,7 @@ class Playback:
         times_s, rows = _lay_out(plan)
         edge_s = start_s - EDGE_S
         kept = self._times_s < edge_s - 0.5 * EDGE_S
-        last = np.array([[np.interp(edge_s, self._times_s, column) for column in self._rows.T]])
+        last = interpolate_rows(edge_s, self._times_s, self._rows)
         self._rows = np.vstack([self._rows[kept], last, rows[1:]])
         self._times_s = np.concatenate([self._times_s[kept], [edge_s], times_s[1:] + start_s])
 

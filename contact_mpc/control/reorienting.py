@@ -26,7 +26,6 @@ from contact_mpc.control.tracker import (
 )
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.errors import InputError
-from contact_mpc.model.interpolation import interpolate_rows
 from contact_mpc.model.plan import Plan
 from contact_mpc.model.segment import Segment
 from contact_mpc.model.state import CommandPlan, EstimatedState
@@ -136,10 +135,7 @@ class Reorienting:
     def _command_at(self, t_ns: int) -> FloatArray:
         """Return the command in force at t_ns: that of the last plan, of the reference before the first."""
         assert self._reference is not None
-        if self._last is None:
-            return self._reference.plan.u[0].copy()
-        age_s = (t_ns - self._last.stamp_ns) / NS_PER_S
-        return interpolate_rows(age_s, self._last.times_s, self._last.u)
+        return self._reference.plan.u[0].copy() if self._last is None else self._last.sample_u(t_ns)
 
     def _hold(self, state: EstimatedState, status: str) -> TrackerOutput:
         return TrackerOutput(CommandPlan.hold(state.t_ns, self.system.n_a), status)

@@ -16,7 +16,6 @@ from contact_mpc.control.lag import LagWatch
 from contact_mpc.control.mpc import Mpc
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.errors import InputError
-from contact_mpc.model.interpolation import interpolate_rows
 from contact_mpc.model.kinematic_tree import REVOLUTE
 from contact_mpc.model.plan import Plan
 from contact_mpc.model.state import CommandPlan, EstimatedState
@@ -175,8 +174,7 @@ class Tracker:
         if self._last is None:
             assert self._reference is not None
             return self._reference.plan.sample_u(t_s)
-        age_s = (t_ns - self._last.stamp_ns) / NS_PER_S
-        return interpolate_rows(age_s, self._last.times_s, self._last.u)
+        return self._last.sample_u(t_ns)
 
     def _make_plan(self, stamp_ns: int, t_s: float, before: FloatArray) -> CommandPlan:
         delay_s = self.config.plan_delay_s

@@ -43,17 +43,22 @@ class StateEstimator:
         self._carry = ContactCarry(system, self._config.carry_reach_m) if can_carry else None
         self.reset()
 
-    def warm_up(self) -> None:
-        """Compile, or load what is compiled, by measurements at the default configuration, and forget them."""
+    def warm_up(self) -> EstimatedState:
+        """Compile, or load what is compiled, by measurements at the default configuration, and forget them.
+
+        Returns the last estimate, for the warm-up of what comes after it.
+        """
         system, q = self._system, self._system.q_default
         for t_ns in WARM_UP_NS:
             self.update_joints(t_ns, q[system.n_q_u :], None, None)
             for index in range(len(system.object_names)):
                 self.update_object_pose(t_ns, *system.object_pose(q, index), index)
-            self.estimate(t_ns)
+            state = self.estimate(t_ns)
+        assert state is not None
         if self._carry is not None:
             self._carry.warm_up()
         self.reset()
+        return state
 
     def reset(self) -> None:
         """Forget all measurements; the counters of time jumps and late joints stay."""

@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.errors import InputError
+from contact_mpc.model.interpolation import interpolate_rows
 
 FloatArray = NDArray[np.float64]
+NS_PER_S = 1e9
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,10 @@ class CommandPlan:
     def is_hold(self) -> bool:
         """Whether the plan has no points, which asks the bridge to hold."""
         return self.times_s.shape[0] == 0
+
+    def sample_u(self, t_ns: int) -> FloatArray:
+        """Return the command (n_a,) at the stamp t_ns, held constant outside the plan, which is not a hold."""
+        return interpolate_rows((t_ns - self.stamp_ns) / NS_PER_S, self.times_s, self.u)
 
     @staticmethod
     def hold(stamp_ns: int, n_a: int) -> "CommandPlan":

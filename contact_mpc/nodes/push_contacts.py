@@ -33,14 +33,14 @@ def check_recorded_contacts(
     """
     if options.clock != "lockstep" or options.plant == "gazebo" or options.interface == "position":
         return None, "hits are measured in lockstep with drake or mujoco and the interface effort only"
+    if sent is None:
+        return None, "hits are not known: the bag has no commands"
     loop_config = load_loop_config(options.parameter_file, options.plant, options.settings)
     plant = build_parameters(task, options, folder, plan_file)["plant"]
     perturbation = PerturbationConfig(**plant.get("perturbation", {})).to_perturbation(options.seed)
     plan = load_plan(plan_file, task.system)
     loop = ClosedLoop(task.system, task, plan, loop_config, perturbation, options.seed)
     result, _, contacts = follow_push(loop, plan)
-    if sent is None:
-        return None, "hits are not known: the bag has no commands"
     both = np.isin(sent.t_ns, result.t_ns)
     is_same = np.isin(result.t_ns, sent.t_ns).all() and np.array_equal(sent.values[both], result.commands)
     return (contacts, "") if is_same else (None, "hits are not known: the run in one process gave other commands")

@@ -95,7 +95,6 @@ class StateEstimatorNode(ContactNode):
         self._contact_estimator = ContactEstimator(self._system, config.estimator.carry_reach_m) if can_see else None
         self._reset()
         self._warm_up()
-        self._reset()
         self._reader = DirectReader(self)
         self._joint_states, self._poses = (self._subscribe(name) for name in ("joint_states", "object_pose"))
 
@@ -137,16 +136,10 @@ class StateEstimatorNode(ContactNode):
 
     def _warm_up(self) -> None:
         """Compile the estimator before time runs."""
-        self._estimator.warm_up()
-        q = self._system.q_default
-        self._estimator.update_object_pose(0, *self._system.object_pose(q))
-        for t_ns in (0, self._period_ns):
-            self._estimator.update_joints(t_ns, q[self._system.n_q_u :], None, None)
-            state = self._estimator.estimate(t_ns)
-            assert state is not None
-            object_motion(self._system, state)
-            if self._contact_estimator is not None:
-                self._markers.fill(t_ns, self._contact_estimator.estimate(state))
+        state = self._estimator.warm_up()
+        object_motion(self._system, state)
+        if self._contact_estimator is not None:
+            self._markers.fill(state.t_ns, self._contact_estimator.estimate(state))
 
     def _subscribe(self, name: str) -> Any:
         topic = TOPICS[name]

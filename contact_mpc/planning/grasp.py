@@ -24,6 +24,7 @@ from contact_mpc.model.system import System
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+EFFORT_SHARE = 0.8  # of the effort limits that a grasp may use
 SOLVED = ("Solved", "AlmostSolved")  # to 1e-8, or to 1e-4 where round-off stops the solver
 
 
@@ -57,7 +58,7 @@ class Grasp:
 
 def compute_grasp(
     system: System, q: FloatArray, minimum_force_n: float = 1.0, friction: float = 0.4, reach_m: float = 1e-3,
-    effort_share: float = 0.8, pairs: IntArray | None = None,
+    effort_share: float = EFFORT_SHARE, pairs: IntArray | None = None,
 ) -> Grasp:
     """Return forces and commands that hold the objects at q (n_q,).
 

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from contact_mpc.errors import PlanError
 from contact_mpc.model.system import System
 from contact_mpc.model.task import TaskConfig
-from contact_mpc.planning.grasp import compute_grasp
+from contact_mpc.planning.grasp import EFFORT_SHARE, compute_grasp
 from contact_mpc.planning.rolling import roll_along
 from contact_mpc.planning.trajectory_optimisation import TrajoptResult, object_path, read_config
 
 FloatArray = NDArray[np.float64]
-EFFORT_SHARE = 0.8  # of the limits that a grasp may use, as by default in `compute_grasp`
 LARGEST_FRICTION, LARGEST_EFFORT_SHARE, LEAST_FORCE_N = 5.0, 20.0, 1e-3
 BISECTIONS = 20
 INSTANTS = 21

@@ -29,7 +29,6 @@ from contact_mpc.planning.grasp import compute_grasp
 from contact_mpc.planning.rolling import RollingPath, roll_along
 
 FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 RETREAT_STEP_M = 5e-4
 RETREAT_STEPS = 100
 LIFT_SHARE = 0.25  # of a turn, over which the object is lifted, and put down again

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 CONTACT_IMPLICIT, REGRASP = "contact_implicit", "regrasp"
 
 
+def is_push(task: TaskConfig) -> bool:
+    """Whether a task's plan is a push, found by contact-implicit optimisation."""
+    return bool(task.planner.get("method") == CONTACT_IMPLICIT)
+
+
 def make_plan(task: TaskConfig) -> Plan:
     """Return the plan of a task.
 
@@ -31,7 +36,7 @@ def make_plan(task: TaskConfig) -> Plan:
         from contact_mpc.planning.reorientation import make_goal_plan
 
         return make_goal_plan(task)
-    if task.planner.get("method") != CONTACT_IMPLICIT:
+    if not is_push(task):
         return _optimise(task)
     from contact_mpc.planning.contact_implicit.task import plan_push
 
@@ -72,7 +77,7 @@ def make_replanner(name: str, delay_s: float) -> "PushReplanner":
         The task is no push, or casadi is missing.
     """
     task = load_task(name)
-    if task.planner.get("method") != CONTACT_IMPLICIT:
+    if not is_push(task):
         raise ConfigError(f"{task.path}: no push; mode receding_horizon needs planner.method: {CONTACT_IMPLICIT}")
     try:
         from contact_mpc.planning.contact_implicit.replanner import PushReplanner

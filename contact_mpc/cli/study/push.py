@@ -22,7 +22,7 @@ from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit, to_plain
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.node_parameters import default_parameter_file
 from contact_mpc.model.task import TaskConfig, load_task
-from contact_mpc.planning.task_plan import CONTACT_IMPLICIT, make_plan
+from contact_mpc.planning.task_plan import CONTACT_IMPLICIT, is_push, make_plan
 from contact_mpc.replay.result_table import describe_hit
 from contact_mpc.sim.campaign import run_parallel
 from contact_mpc.sim.evaluation import Case, EvaluationSpec
@@ -63,7 +63,7 @@ def push(
     if unknown or plant not in ENGINES:
         raise ConfigError(f"--mode {unknown} or --plant {plant}: allowed: {', '.join(MODES)}; {', '.join(ENGINES)}")
     config = load_task(task)
-    if config.planner.get("method") != CONTACT_IMPLICIT:
+    if not is_push(config):
         raise ConfigError(f"{config.path}: no push; its planner.method is not {CONTACT_IMPLICIT}")
     compile_first(plant)
     lengths: list[Any] = displacements or (list(DISPLACEMENTS) if config.name == "anypulator_block" else [None])

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.errors import InputError
+from contact_mpc.model.interpolation import interpolate_rows
 from contact_mpc.model.plan import Plan
 from contact_mpc.model.state import EstimatedState
 from contact_mpc.model.system import System
@@ -185,7 +186,7 @@ class PushReplanner:
     def _reference(self, t_s: float) -> tuple[FloatArray, FloatArray]:
         plan, t = self._plan, t_s - self._start_s
         assert plan.du is not None
-        u, du = (np.array([np.interp(t, plan.times_s, column) for column in rows.T]) for rows in (plan.u, plan.du))
+        u, du = (interpolate_rows(t, plan.times_s, rows) for rows in (plan.u, plan.du))
         return u, du if t <= plan.times_s[-1] else np.zeros_like(du)
 
     # After it.
