@@ -7,7 +7,10 @@ from contact_mpc.control.contact_matching import ContactMatching
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.newton import measure_gaps
+from contact_mpc.geometry.fingers import closest_pair_per_finger, finger_rows
+from contact_mpc.model.gravity_torque import GravityTorque
 from contact_mpc.model.system import System
+from contact_mpc.optimisation.grip import Grip, make_grip
 from contact_mpc.optimisation.horizon import build_bounds, build_weights, forget_solution, improve, make_horizon
 
 FloatArray = NDArray[np.float64]
@@ -22,7 +25,8 @@ class Mpc:
     def __init__(self, system: System, config: TrackerConfig) -> None:
         self.system, self.config = system, config
         self.model = build_model(system, config.h_s, config.friction)
-        self.horizon = make_horizon(self.model, system.n_q, config.horizon_steps)
+        self._fingers = finger_rows(system)
+        self.horizon = make_horizon(self.model, system.n_q, config.horizon_steps, self._make_grip())
         self.weights = build_weights(
             system, config.object_rotation_weight, config.object_position_weight, config.terminal_scale,
             config.command_weight, config.rate_weight,
@@ -30,6 +34,7 @@ class Mpc:
         self.bounds = build_bounds(
             system, config.limit_margin_rad, config.trust_region_rad, config.command_rate_rad_s * config.h_s
         )
+        self._gravity = GravityTorque(system) if config.torque_share > 0.0 else None
         self._matching = ContactMatching(system, self.model, config.contact_reach_m, config.minimum_gap_m)
 
     @property
@@ -75,6 +80,8 @@ class Mpc:
         hz.u_ref[:] = u_ref
         hz.u_before[:] = u_before
         self._match_contacts(u_before)
+        self._ask_for_grip()
+        self._bound_stretch(q)
 
     def _match_contacts(self, u_before: FloatArray) -> None:
         hz, config = self.horizon, self.config
@@ -83,6 +90,40 @@ class Mpc:
         else:
             gaps = measure_gaps(self.model, hz.newton, hz.q[0])
             np.maximum(config.minimum_gap_m - gaps, 0.0, out=hz.offset)
+
+    def _make_grip(self) -> Grip | None:
+        config = self.config
+        has_trust_region = config.contact_trust_weight > 0.0
+        if not has_trust_region and config.minimum_force_weight == 0.0:
+            return None
+        grip = make_grip(self.model, config.horizon_steps, self._fingers, has_trust_region)
+        grip.least[: self._fingers.max() + 1] = config.minimum_force_n
+        return grip
+
+    def _ask_for_grip(self) -> None:
+        """Let the fingers with a contact within reach support; the gaps are those of the state."""
+        grip, config = self.horizon.grip, self.config
+        if not grip.root.size:
+            return
+        near = closest_pair_per_finger(self._fingers, self.horizon.newton.con.phi, config.contact_reach_m)
+        near = near[self._fingers[near] >= 0]
+        fingers, count = self._fingers[near], self._fingers.max() + 1
+        grip.root[:] = 0.0
+        grip.root[fingers] = np.sqrt(config.minimum_force_weight)
+        if grip.watched.size:
+            grip.watched[:] = -1
+            grip.watched[fingers] = near
+            grip.root[count:] = np.sqrt(config.contact_trust_weight)
+
+    def _bound_stretch(self, q: FloatArray) -> None:
+        """Let K (u - q_a) + g(q_a) stay within the share of the effort limits, with the weight g of the state."""
+        if self._gravity is None:
+            return
+        weight = np.zeros(self.system.n_a)
+        self._gravity.compute(q[self.system.n_q_u :], weight)
+        limit = self.config.torque_share * self.system.tau_max_nm
+        self.bounds.stretch_min[:] = (-limit - weight) / self.system.kp
+        self.bounds.stretch_max[:] = (limit - weight) / self.system.kp
 
     def improve(self) -> bool:
         """Do one iteration (roll-out with A and B, box program) in one compiled call."""

@@ -36,12 +36,23 @@ class TrackerConfig(BaseModel):
     terminal_scale: float = _quantity(1.0, "1", "factor of both at the last step", ge=0.0)
     command_weight: float = _quantity(60.0, "1/rad^2", "cost of the command's distance from the reference", gt=0.0)
     rate_weight: float = _quantity(60.0, "1/rad^2", "cost of the command's change from step to step", ge=0.0)
+    minimum_force_n: float = _quantity(0.5, "N", "normal force per supporting finger below which it costs", ge=0.0)
+    minimum_force_weight: float = _quantity(
+        0.0, "1/N^2", "cost of what a supporting finger's normal force lacks; 0: none", ge=0.0, le=10.0
+    )
+    contact_trust_weight: float = _quantity(
+        0.0, "1/N^2", "cost of linearised contact forces outside their friction cones, a contact trust region; 0: none",
+        ge=0.0, le=10.0,
+    )  # fmt: skip
     adaptation_s: float = _quantity(
         0.5, "s", "time constant of the integral action on commands that move the object; 0: none", ge=0.0, le=100.0
     )
     trust_region_rad: float = _quantity(0.03, "rad", "largest change of a command per linearisation", gt=0.0, le=1.0)
     command_rate_rad_s: float = _quantity(1.0, "rad/s", "largest rate of the command over the first step", gt=0.0)
     limit_margin_rad: float = _quantity(0.02, "rad", "distance of commands from the joint limits", ge=0.0, le=0.5)
+    torque_share: float = _quantity(
+        0.0, "1", "share of the joints' effort limits for their springs and the robot's weight; 0: any", ge=0.0, le=1.0
+    )
     minimum_gap_m: float = _quantity(
         1.0e-4, "m", "smaller gaps are taken as this: penetrations of the estimate do not push", gt=0.0, le=0.01
     )

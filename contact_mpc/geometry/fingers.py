@@ -32,6 +32,12 @@ def finger_of_pairs(system: System) -> IntArray:
     return np.array([item.body if item.owner in arms else first_body(system, item.body) for item in others])
 
 
+def finger_rows(system: System) -> IntArray:
+    """Return, per contact (n_c,), the number of its finger, 0 .. count - 1; -1 for fixed geometry."""
+    fingers = finger_of_pairs(system)
+    return np.where(fingers < 0, -1, np.searchsorted(np.unique(fingers[fingers >= 0]), fingers))
+
+
 def _arms(system: System) -> set[str]:
     """Return the robots whose moving bodies form one chain."""
     arms = set()

@@ -43,7 +43,8 @@ class StagedHessian(NamedTuple):
 
 
 @njit(**COMPILED)
-def _gradient(H: StagedHessian, f: FloatArray, x: FloatArray, g: FloatArray) -> None:
+def program_gradient(H: StagedHessian, f: FloatArray, x: FloatArray, g: FloatArray) -> None:
+    """Write g = H x + f."""
     n, n_a = x.shape[0], H.n_a
     for i in range(n):
         g[i] = f[i] + H.diagonal[i] * x[i]
@@ -59,7 +60,7 @@ def _gradient(H: StagedHessian, f: FloatArray, x: FloatArray, g: FloatArray) -> 
 
 
 @njit(**COMPILED)
-def _objective(f: FloatArray, x: FloatArray, g: FloatArray) -> float:
+def program_objective(f: FloatArray, x: FloatArray, g: FloatArray) -> float:
     """1/2 x' H x + f' x from the gradient g = H x + f."""
     value = 0.0
     for i in range(x.shape[0]):
@@ -173,7 +174,7 @@ def solve_box_qp(
     for i in range(n):
         x[i] = min(max(x[i], lower[i]), upper[i])
         scale = max(scale, abs(f[i]))
-    _gradient(H, f, x, g)
+    program_gradient(H, f, x, g)
     residual = np.inf
     for iteration in range(MAX_ITERATIONS):
         residual = 0.0
@@ -185,14 +186,14 @@ def solve_box_qp(
             return BOX_CONVERGED, iteration, residual
         if not _descent_direction(H, g, x, lower, upper, free, step):
             return BOX_NOT_DEFINITE, iteration, residual
-        value, t = _objective(f, x, g), 1.0
+        value, t = program_objective(f, x, g), 1.0
         while True:
             decrease = 0.0
             for i in range(n):
                 trial[i] = min(max(x[i] + t * step[i], lower[i]), upper[i])
                 decrease += g[i] * (x[i] - trial[i])
-            _gradient(H, f, trial, trial_g)
-            if value - _objective(f, trial, trial_g) >= SUFFICIENT_DECREASE * decrease or t < SMALLEST_STEP:
+            program_gradient(H, f, trial, trial_g)
+            if value - program_objective(f, trial, trial_g) >= SUFFICIENT_DECREASE * decrease or t < SMALLEST_STEP:
                 break
             t *= 0.5
         x[:] = trial

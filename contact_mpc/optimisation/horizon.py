@@ -3,9 +3,13 @@
     roll out    q_{k+1} = f(q_k, u_k), A_k, B_k                                     k = 0 .. T-1
     minimise    sum_{k=1..T} |e_k|^2_{Q_k} + sum_{k=0..T-1} |u_k - u_ref_k|^2_R + |u_k - u_{k-1}|^2_V
     subject to  u_min <= u_k <= u_max,  |u_k - u_k nominal| <= trust,  |u_0 - u_{-1}| <= first_step
+                stretch_min <= u_k - q_a,{k+1} <= stretch_max
 
-with e_k the tangent difference of the object to its reference and its change A .. B du (to first order in e). Where
-the bounds contradict each other, that of the first step goes before the limits, and both before the trust region.
+with e_k the tangent difference of the object to its reference and its change A .. B du (to first order in e). The
+stretch of the joints' springs at the end of a step is bounded about the roll-out's joints, as if these stayed where
+they are: exact when iterations have settled. Where the bounds contradict each other, that of the first step goes
+before the limits, both before the trust region, and this before the stretch, which a solve then only comes nearer.
+A `Grip` adds one-sided costs on the contact forces, with the same linearisation.
 T = 1 with V = 0 is the controller of seeds/003, "Controller". The states are eliminated, the box program in du is
 solved by `box_qp`, and u is the nominal of the next iteration.
 """
@@ -26,6 +30,8 @@ from contact_mpc.model.kinematic_tree import FREE, REVOLUTE, Tree
 from contact_mpc.model.rotations import quaternion_log, quaternion_multiply
 from contact_mpc.model.system import System
 from contact_mpc.optimisation.box_qp import StagedHessian, solve_box_qp
+from contact_mpc.optimisation.grip import Grip, make_grip, record_forces, write_hinges
+from contact_mpc.optimisation.hinged_qp import solve_hinged_qp
 
 FloatArray = NDArray[np.float64]
 
@@ -40,12 +46,14 @@ class Weights(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """Limits of u (n_a,), trust region about the nominal and of the first change (n_a,), rad (m)."""
+    """Limits of u, trust region about the nominal, bound of the first change, limits of u - q_a; (n_a,) rad (m)."""
 
     lower: FloatArray
     upper: FloatArray
     trust: FloatArray
     first_step: FloatArray
+    stretch_min: FloatArray
+    stretch_max: FloatArray
 
 
 def build_weights(
@@ -58,9 +66,11 @@ def build_weights(
 
 
 def build_bounds(system: System, margin: float, trust: float, first_step: float | FloatArray) -> Bounds:
-    """Return the joint limits less a margin, the trust region and the bound of the first change, rad (m)."""
+    """Return the joint limits less a margin, trust region and bound of the first change, any stretch; rad (m)."""
     ones = np.ones(system.n_a)
-    return Bounds(system.q_min + margin, system.q_max - margin, trust * ones, first_step * ones)
+    return Bounds(
+        system.q_min + margin, system.q_max - margin, trust * ones, first_step * ones, -np.inf * ones, np.inf * ones
+    )
 
 
 class Horizon(NamedTuple):
@@ -92,18 +102,20 @@ class Horizon(NamedTuple):
     counts: NDArray[np.int64]
     last_change: FloatArray
     newton: Newton
+    grip: Grip
 
 
-def make_horizon(model: Model, n_q: int, T: int) -> Horizon:
-    """Allocate for T steps of a model with n_q configuration variables."""
+def make_horizon(model: Model, n_q: int, T: int, grip: Grip | None = None) -> Horizon:
+    """Allocate for T steps of a model with n_q configuration variables; without costs on contact forces by default."""
     n_v, n_a, n_c, n_u = model.tree.dof_body.shape[0], model.K.shape[0], model.mu.shape[0], model.n_v_u
+    grip = make_grip(model, T, np.full(n_c, -1)) if grip is None else grip
     return Horizon(
         np.zeros((T + 1, n_q)), np.zeros((T, n_a)), np.zeros((T + 1, n_q)), np.zeros((T, n_a)), np.zeros(n_a),
         np.zeros(n_c), np.zeros((T, n_v)), np.zeros((T, n_c, 3)), np.zeros((T, n_v, n_v)), np.zeros((T, n_v, n_a)),
         np.zeros((n_v, n_v + n_a)), np.zeros((T, n_u)),
         StagedHessian(np.zeros(T * n_a), np.zeros(T * n_a), np.zeros((T * n_u, T * n_a)), n_a),
         np.zeros(T * n_a), np.zeros(T, dtype=np.int64), np.zeros(3, dtype=np.int64),
-        np.zeros(1), make_newton(model),
+        np.zeros(1), make_newton(model), grip,
     )
 
 
@@ -149,6 +161,8 @@ def roll_out(model: Model, hz: Horizon, kappa: float, tolerance: float, linearis
         if linearise:
             solve_derivatives(model, hz.newton, kappa, hz.X)
             tangent_derivatives(model, hz.newton, hz.X, hz.A[k], hz.B[k])
+            if hz.grip.root.shape[0] > 0:
+                record_forces(model, hz.newton, kappa, hz.X, hz.grip, k)
     return True
 
 
@@ -200,12 +214,10 @@ def improve(model: Model, hz: Horizon, weights: Weights, bounds: Bounds, kappa: 
 
 
 @njit(**COMPILED)
-def solve_program(model: Model, hz: Horizon, weights: Weights, bounds: Bounds) -> None:
-    """Solve for du at the roll-out and linearisation that hz holds, whoever computed them, and add it to u."""
-    _weighted_sensitivities(model, hz, weights)
-    _assemble_program(model, hz, weights)
+def _bound_changes(hz: Horizon, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> None:
+    """Write the limits (T n_a,) of du."""
     T, n_a = hz.u.shape
-    lower, upper, du = np.empty(T * n_a), np.empty(T * n_a), np.zeros(T * n_a)
+    n_q_u = hz.q.shape[1] - n_a
     for k in range(T):
         for a in range(n_a):
             i, u = k * n_a + a, hz.u[k, a]
@@ -213,8 +225,27 @@ def solve_program(model: Model, hz: Horizon, weights: Weights, bounds: Bounds) -
             if k == 0:
                 first, last = hz.u_before[a] - bounds.first_step[a] - u, hz.u_before[a] + bounds.first_step[a] - u
                 low, high = min(max(low, first), last), min(max(high, first), last)
-            lower[i], upper[i] = min(max(-bounds.trust[a], low), high), min(max(bounds.trust[a], low), high)
-    status, factorisations, _residual = solve_box_qp(hz.H, hz.f, lower, upper, du)
+            low, high = min(max(-bounds.trust[a], low), high), min(max(bounds.trust[a], low), high)
+            stretch = u - hz.q[k + 1, n_q_u + a]
+            lower[i] = min(max(low, bounds.stretch_min[a] - stretch), high)
+            upper[i] = max(min(high, bounds.stretch_max[a] - stretch), low)
+
+
+@njit(**COMPILED)
+def solve_program(model: Model, hz: Horizon, weights: Weights, bounds: Bounds) -> None:
+    """Solve for du at the roll-out and linearisation that hz holds, whoever computed them, and add it to u."""
+    _weighted_sensitivities(model, hz, weights)
+    _assemble_program(model, hz, weights)
+    T, n_a = hz.u.shape
+    lower, upper, du = np.empty(T * n_a), np.empty(T * n_a), np.zeros(T * n_a)
+    _bound_changes(hz, bounds, lower, upper)
+    if hz.grip.root.shape[0] > 0:
+        write_hinges(hz.A, hz.B, hz.grip)
+        status, factorisations, _rounds = solve_hinged_qp(
+            hz.H, hz.f, hz.grip.rows, hz.grip.level, lower, upper, du
+        )
+    else:
+        status, factorisations, _residual = solve_box_qp(hz.H, hz.f, lower, upper, du)
     hz.counts[1], hz.counts[2] = factorisations, status
     hz.last_change[0] = np.max(np.abs(du))
     for k in range(T):

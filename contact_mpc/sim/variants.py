@@ -2,7 +2,7 @@
 
 A variant is a list of settings on top of the task's parameter file, as `--set` takes them. Ablations switch off, one by
 one, every true switch of tracker and estimator, every weight but those of the task itself, and the ingredients of
-`ABLATIONS`; what has no effect on a task's own parameters is left out.
+`ABLATIONS`, which also switches on what a task does without; what has no effect on a task's own parameters is left out.
 """
 
 from collections.abc import Callable
@@ -26,6 +26,10 @@ ABLATIONS: dict[str, dict[str, Any]] = {  # label: parameters; None is the frict
     "model friction of the system file": {"mpc_tracker.friction": None},
     "no integral action on commands that move the object": {"mpc_tracker.adaptation_s": 0.0},
     "no adaptation to the camera's noise": {"state_estimator.estimator.noise_adaptation": 0.0},
+    "no limits of torques": {"mpc_tracker.torque_share": 0.0},
+    "with torques within 90 % of the limits": {"mpc_tracker.torque_share": 0.9},
+    "with a cost of fingers that press less than 0.5 N": {"mpc_tracker.minimum_force_weight": 0.1},
+    "with a contact trust region": {"mpc_tracker.contact_trust_weight": 1.0},
 }
 GENEROUS_SAMPLES, GENEROUS_ELITES = 40, 5  # of the sampling controller, beyond the budget of time
 

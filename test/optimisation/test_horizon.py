@@ -21,7 +21,7 @@ def constant(system: System, value: float) -> np.ndarray:
 
 
 def bounds(system: System, limit: float = WIDE, trust: float = WIDE, first: float = WIDE) -> Bounds:
-    return Bounds(*(constant(system, value) for value in (-limit, limit, trust, first)))
+    return Bounds(*(constant(system, value) for value in (-limit, limit, trust, first, -np.inf, np.inf)))
 
 
 def weights(system: System, R: float = 10.0, V: float = 0.0, Q: float = 100.0) -> Weights:
@@ -149,7 +149,7 @@ def test_bounds_hold_whatever_the_nominal(seed: int, each_task: TaskConfig) -> N
     model, hz = problem(each_task, 3)
     hz.u[:] += rng.normal(0.0, 0.01, hz.u.shape)
     hz.q_ref[:, : system.n_q_u] = system.integrate(hz.q_ref[0], rng.normal(0.0, 0.3, system.n_v))[: system.n_q_u]
-    box = Bounds(system.q_min, system.q_max, constant(system, 0.02), constant(system, 0.015))
+    box = bounds(system, trust=0.02, first=0.015)._replace(lower=system.q_min, upper=system.q_max)
     before = hz.u.copy()
     assert improve(model, hz, weights(system, R=0.1), box, KAPPA, 1e-10)
     assert np.abs(hz.u[1:] - before[1:]).max() <= 0.02 + 1e-12
@@ -161,9 +161,42 @@ def test_first_step_keeps_its_bound_from_a_nominal_far_from_the_command_in_force
     system = each_task.system
     model, hz = problem(each_task, 2)
     hz.u[:] += 0.08  # a trust region of 0.02 does not reach the 0.03 allowed about the command in force
-    box = Bounds(system.q_min, system.q_max, constant(system, 0.02), constant(system, 0.03))
+    box = bounds(system, trust=0.02, first=0.03)._replace(lower=system.q_min, upper=system.q_max)
     assert improve(model, hz, weights(system), box, KAPPA, 1e-10)
     assert np.abs(hz.u[0] - hz.u_before).max() <= 0.03 + 1e-12
+
+
+def test_springs_stay_within_their_stretch_when_iterations_have_settled(each_task: TaskConfig) -> None:
+    """A reference that presses by half more than the start ends at the bound, in the roll-out's own u - q_a."""
+    system = each_task.system
+    pressed = each_task.start_u - each_task.start_q[system.n_q_u :]
+    limit, found = 0.8 * float(np.abs(pressed).max()), {}
+    for largest in (np.inf, limit):
+        model, hz = problem(each_task, 3)
+        hz.q_ref[:] = each_task.start_q
+        hz.u_ref[:] += 0.5 * pressed
+        box = bounds(system, trust=5e-3)
+        box.stretch_min[:], box.stretch_max[:] = -largest, largest
+        for _ in range(40):
+            assert improve(model, hz, weights(system, R=200.0), box, KAPPA, 1e-10)
+        assert roll_out(model, hz, KAPPA, 1e-10, False)
+        found[largest] = float(np.abs(hz.u - hz.q[1:, system.n_q_u :]).max())
+    assert found[np.inf] > 1.2 * limit
+    assert found[limit] == pytest.approx(limit, rel=1e-3)
+
+
+def test_stretch_out_of_reach_is_approached_by_the_trust_region(each_task: TaskConfig) -> None:
+    system = each_task.system
+    model, hz = problem(each_task, 2)
+    hz.u[:] += 0.1
+    box = bounds(system, trust=0.01)
+    box.stretch_min[:], box.stretch_max[:] = -1e-3, 1e-3
+    before = hz.u.copy()
+    assert improve(model, hz, weights(system), box, KAPPA, 1e-10)
+    assert np.abs(hz.u - before).max() <= 0.01 + 1e-12
+    stretched = np.abs(before - hz.q[1:, system.n_q_u :]) > 0.02
+    np.testing.assert_allclose(np.abs(hz.u - before)[stretched], 0.01, atol=1e-12)
+    assert stretched.any()
 
 
 def test_roll_out_says_where_the_model_has_no_next_state(each_task: TaskConfig) -> None:
