@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from contact_mpc.control.command_adaptation import CommandAdaptation
 from contact_mpc.control.lag import LagWatch
 from contact_mpc.control.mpc import Mpc
+from contact_mpc.control.reference_clock import ReferenceClock
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.errors import InputError
 from contact_mpc.model.kinematic_tree import REVOLUTE
@@ -95,6 +96,7 @@ class Tracker:
         self._reference: Reference | None = None
         self._last: CommandPlan | None = None
         self._lag = LagWatch(config.lag_angle_deg, config.lag_distance_m)
+        self._clock = ReferenceClock(config.wait_angle_deg, config.wait_distance_m, config.wait_longest_s)
         self._is_lost = self._has_given_up = False
 
     @property
@@ -115,11 +117,13 @@ class Tracker:
         self._reference = reference
         self._adaptation.reset()
         self._lag.reset()
+        self._clock.reset()
 
     def reset(self) -> None:
         """Forget the last solution, and that the object was lost or did not follow."""
         self._last, self._is_lost, self._has_given_up = None, False, False
         self._lag.reset()
+        self._clock.reset()
         self._adaptation.reset()
         self._mpc.reset()
 
@@ -145,6 +149,7 @@ class Tracker:
         self._has_given_up |= self._lag.update(state.t_ns, angle_deg, distance_mm) >= config.give_up_s
         if self._has_given_up:
             return self._hold(state, NOT_FOLLOWING, angle_deg, distance_mm)
+        t_s -= self._wait(state, t_s)
         before = self._command_at(state.t_ns, t_s)
         if not self._solve(state, t_s, before):
             self._mpc.reset()
@@ -155,6 +160,15 @@ class Tracker:
             self._last, LAGGING if self._lag.is_lagging else OK, 1e3 * (time.perf_counter() - started),
             int(hz.counts[0]), float(hz.last_change[0]), angle_deg, distance_mm,
         )  # fmt: skip
+
+    def _wait(self, state: EstimatedState, t_s: float) -> float:
+        """Return by how much, s, the reference is behind the time t_s of the motion, so that the objects keep up."""
+        assert self._reference is not None
+        clock = self._clock
+        if clock.waits:
+            error = object_error(self.system, self._reference.plan, t_s - clock.delay_s, state.q)
+            clock.update(state.t_ns - self._reference.start_ns, *error)
+        return clock.delay_s
 
     def _solve(self, state: EstimatedState, t_s: float, before: FloatArray) -> bool:
         assert self._reference is not None
