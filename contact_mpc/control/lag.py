@@ -1,14 +1,16 @@
 """How long the objects have been behind their reference: what moves nothing must not go on pushing for ever.
 
 An error beyond the bounds that lasts tells that the commands do not do what the model says: another object, fingers
-that slip, a joint at its limit of torque. The tracker reports it at once and holds when it has lasted.
+that slip, a joint at its limit of torque. The tracker reports it at once and holds when it has lasted. It is over when
+the error is well within the bounds: fingers that slip and catch again let it swing about them.
 """
 
+RELEASE_SHARE = 0.5  # of the bounds, below which an object that was behind has caught up
 NS_PER_S = 1e9
 
 
 class LagWatch:
-    """Times an error beyond its bounds.
+    """Times how long an error has been beyond its bounds, and not yet well within them again.
 
     Parameters
     ----------
@@ -26,12 +28,13 @@ class LagWatch:
 
     @property
     def is_lagging(self) -> bool:
-        """Whether the last error was beyond the bounds."""
+        """Whether the object is behind."""
         return self._since_ns is not None
 
     def update(self, t_ns: int, angle_deg: float, distance_mm: float) -> float:
-        """Return for how long, s, the error has been beyond the bounds at t_ns, ns; 0 where it is within them."""
-        if angle_deg <= self._angle_deg and distance_mm <= self._distance_mm:
+        """Return for how long, s, the object has been behind at t_ns, ns; 0 where it is not."""
+        share = RELEASE_SHARE if self.is_lagging else 1.0
+        if angle_deg <= share * self._angle_deg and distance_mm <= share * self._distance_mm:
             self._since_ns = None
         elif self._since_ns is None:
             self._since_ns = t_ns

@@ -190,6 +190,12 @@ def test_time_behind_counts_from_when_it_began_anew() -> None:
     assert watch.update(5 * T0_NS, 0.0, 11.0) == 0.0
 
 
+def test_error_that_swings_about_the_bound_is_one_lag() -> None:
+    watch = LagWatch(10.0, 0.01)
+    durations = [watch.update(k * T0_NS, angle, 2.0) for k, angle in enumerate([11.0, 9.0, 12.0, 6.0, 5.0, 9.0, 11.0])]
+    assert durations == [0.0, 1.0, 2.0, 3.0, 0.0, 0.0, 0.0]
+
+
 @pytest.mark.parametrize("defect", ["nan", "shape"])
 def test_unusable_state_holds_and_the_next_good_one_goes_on(
     defect: str, each_task: TaskConfig, reference: Reference
