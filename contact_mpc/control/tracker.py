@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.control.command_adaptation import CommandAdaptation
+from contact_mpc.control.drive_watch import DriveWatch
 from contact_mpc.control.lag import LagWatch
 from contact_mpc.control.mpc import Mpc
 from contact_mpc.control.reference_clock import ReferenceClock
@@ -62,7 +63,7 @@ class TrackerOutput:
     replacement : (float, Plan), optional
         A plan that takes the reference's place, and from when on, s of the motion.
     note : str
-        With "plan_kept": why there is no other plan.
+        With "plan_kept": why there is no other plan; else what else is seen, such as joints that lack torque.
     """
 
     plan: CommandPlan
@@ -96,6 +97,7 @@ class Tracker:
         self._reference: Reference | None = None
         self._last: CommandPlan | None = None
         self._lag = LagWatch(config.lag_angle_deg, config.lag_distance_m)
+        self._drives = DriveWatch(system, config.torque_shortfall)
         self._clock = ReferenceClock(config.wait_angle_deg, config.wait_distance_m, config.wait_longest_s)
         self._is_lost = self._has_given_up = False
 
@@ -123,6 +125,7 @@ class Tracker:
         """Forget the last solution, and that the object was lost or did not follow."""
         self._last, self._is_lost, self._has_given_up = None, False, False
         self._lag.reset()
+        self._drives.reset()
         self._clock.reset()
         self._adaptation.reset()
         self._mpc.reset()
@@ -151,6 +154,7 @@ class Tracker:
             return self._hold(state, NOT_FOLLOWING, angle_deg, distance_mm)
         t_s -= self._wait(state, t_s)
         before = self._command_at(state.t_ns, t_s)
+        weak = self._drives.update(state.t_ns, state.q[self.system.n_q_u :], before, state.tau)
         if not self._solve(state, t_s, before):
             self._mpc.reset()
             return self._hold(state, MODEL_FAILED, angle_deg, distance_mm)
@@ -159,6 +163,7 @@ class Tracker:
         return TrackerOutput(
             self._last, LAGGING if self._lag.is_lagging else OK, 1e3 * (time.perf_counter() - started),
             int(hz.counts[0]), float(hz.last_change[0]), angle_deg, distance_mm,
+            note=f"less torque than commanded at {', '.join(weak)}" if weak else "",
         )  # fmt: skip
 
     def _wait(self, state: EstimatedState, t_s: float) -> float:

@@ -72,6 +72,9 @@ class TrackerConfig(BaseModel):
     lost_distance_m: float = _quantity(0.05, "m", "object error from which the object counts as lost", gt=0.0)
     lag_angle_deg: float = _quantity(10.0, "deg", "object error from which it is reported as lagging", gt=0.0)
     lag_distance_m: float = _quantity(0.01, "m", "object error from which it is reported as lagging", gt=0.0)
+    torque_shortfall: float = _quantity(
+        0.2, "1", "share of its effort limit that a joint's torque may lack unreported; 0: any", ge=0.0, le=1.0
+    )
     give_up_s: float = _quantity(3.0, "s", "lag that lasts so long ends in a hold", gt=0.0)
 
     @property

@@ -158,7 +158,7 @@ class MpcTrackerNode(ContactNode):
         self._message = output.status
         if output.note:
             self._level, self._message = DiagnosticStatus.WARN, f"{output.status}: {output.note}"
-            self.get_logger().warning(self._message)
+            self.get_logger().warning(self._message, throttle_duration_sec=WARN_PERIOD_S)
         return output.plan
 
     def _read_state(self, t_ns: int, halves: dict[int, bytes]) -> EstimatedState:

@@ -60,6 +60,8 @@ class RunMetrics:
         Why the goal was not met.
     failed_replans : int
         Times that the tracker searched another plan in vain and kept the running one.
+    tracker_reports : dict
+        What else the tracker warned of (an object that lags, joints that lack torque), and at how many ticks.
     contacts : dict or None
         Pushes: `hits` planned and measured in their order, `hits_as_planned` (within 30 ms and 20 % of the impulse),
         `is_sequence_as_planned` (their number); None where they were not measured. They do not settle goal_met.
@@ -85,6 +87,7 @@ class RunMetrics:
     reasons: tuple[str, ...]
     warnings: tuple[str, ...] = field(default=())
     failed_replans: int = 0
+    tracker_reports: dict[str, int] = field(default_factory=dict)
     contacts: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -135,7 +138,17 @@ def compute_metrics(record: RunRecord, system: System, task: TaskConfig) -> RunM
         reasons=reasons,
         warnings=record.warnings,
         failed_replans=sum(status.message.startswith(PLAN_KEPT) for status in record.solve_status),
+        tracker_reports=tracker_reports(record),
     )
+
+
+def tracker_reports(record: RunRecord) -> dict[str, int]:
+    """Return the messages of ticks at which the tracker warned, in the order in which they came first, with counts."""
+    counts: dict[str, int] = {}
+    for status in record.solve_status:
+        if status.level > 0 and not status.message.startswith(PLAN_KEPT):
+            counts[status.message] = counts.get(status.message, 0) + 1
+    return counts
 
 
 def statistics(values: FloatArray) -> dict[str, float] | None:

@@ -42,10 +42,15 @@ def result_rows(metrics: RunMetrics, task: TaskConfig) -> list[ResultRow]:
         ResultRow("MPC rate (stamps)", _number(metrics.mpc_rate_hz, "Hz", 1)),
         ResultRow("Plans that asked to hold", str(metrics.hold_plans)),
         ResultRow("Plans searched again in vain", str(metrics.failed_replans)),
+        ResultRow("Tracker warned (ticks)", _counted(metrics.tracker_reports)),
         *_contacts(metrics),
         *_lateness(metrics),
         ResultRow("Real-time factor", _number(metrics.real_time_factor, "", 3)),
     ]
+
+
+def _counted(reports: dict[str, int]) -> str:
+    return "; ".join(f"{message} ({count})" for message, count in reports.items()) or "never"
 
 
 def _contacts(metrics: RunMetrics) -> list[ResultRow]:

@@ -86,6 +86,17 @@ def test_searches_for_a_plan_in_vain_are_counted_and_shown(synthetic_run, finger
     assert ("Plans searched again in vain", "2") in [(row.name, row.value) for row in result_rows(metrics, finger_task)]
 
 
+def test_warnings_of_the_tracker_are_counted_and_shown(synthetic_run, finger_system, finger_task, tmp_path):
+    record = read_run(synthetic_run().write(tmp_path / "run"))
+    assert compute_metrics(record, finger_system, finger_task).tracker_reports == {}
+    messages = ["lagging", "ok: less torque than commanded at joint_1", "lagging"]
+    warned = tuple(StatusMessage(0, None, 1, "mpc_tracker", message, {}) for message in messages)
+    metrics = compute_metrics(replace(record, solve_status=warned), finger_system, finger_task)
+    assert metrics.tracker_reports == {"lagging": 2, "ok: less torque than commanded at joint_1": 1}
+    shown = "lagging (2); ok: less torque than commanded at joint_1 (1)"
+    assert ("Tracker warned (ticks)", shown) in [(row.name, row.value) for row in result_rows(metrics, finger_task)]
+
+
 @pytest.mark.parametrize(("torque_nm", "joints"), [(0.7, 0), (0.71, 1), (1.5, 2)])
 def test_effort_beyond_its_limit_counts_once_per_joint_and_message(metrics_of, synthetic_run, torque_nm, joints):
     metrics = metrics_of(torque_nm=torque_nm)
