@@ -43,8 +43,10 @@ class DirectResult:
         In the model it was optimised with.
     costs : (n,) array
         Of the iterations, at their own kappa.
+    times_s : (n,) array
+        Wall clock at the end of each.
     elapsed_s : float
-        Wall clock of the iterations.
+        Wall clock of all, and of the last roll-out.
     angle_error_deg, position_error_mm : float
         Of its end from the goal, in that model.
     unsmoothed_angle_deg, unsmoothed_position_mm : float
@@ -58,6 +60,7 @@ class DirectResult:
     q: FloatArray
     u: FloatArray
     costs: FloatArray
+    times_s: FloatArray
     elapsed_s: float
     angle_error_deg: float
     position_error_mm: float
@@ -107,8 +110,13 @@ class DirectProblem:
     def solve(self, roll: RollOut | None = None, iterations: int | None = None) -> DirectResult:
         """Optimise with the smoothed gradients, or those of a roll-out of `gradients`."""
         config = self.config if iterations is None else self.config.model_copy(update={"iterations": iterations})
+        times: list[float] = []
+
+        def note(iteration: int, cost: float) -> None:
+            times.append(time.perf_counter() - started)
+
         started = time.perf_counter()
-        found = optimise_commands(self.system, self.model, self.tracking, config, None, roll)
+        found = optimise_commands(self.system, self.model, self.tracking, config, note, roll)
         elapsed = time.perf_counter() - started
         hz = found.horizon
         q_exact = self._replay(hz.u)
@@ -117,8 +125,8 @@ class DirectProblem:
             missed = self.problem.errors(q_exact[-1])
             apart = replace(self.problem, goal_u=hz.q[-1][: self.system.n_q_u]).errors(q_exact[-1])
         return DirectResult(
-            hz.q.copy(), hz.u.copy(), found.costs, elapsed, *self.problem.errors(hz.q[-1]), *apart, *missed,
-            self._cost(q_exact, hz.u),
+            hz.q.copy(), hz.u.copy(), found.costs, np.array(times), elapsed, *self.problem.errors(hz.q[-1]), *apart,
+            *missed, self._cost(q_exact, hz.u),
         )
 
     def _replay(self, u: FloatArray) -> FloatArray:

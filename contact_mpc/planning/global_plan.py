@@ -1,11 +1,13 @@
 """A plan through contact from start to goal: trees, their motions, and the proof under the unsmoothed model.
 
 A tree is grown to where the goal is near, or to a number of nodes; the path to its best node is made a motion of the
-second-order cone program, the unsmoothed model, and refined. From where that ends the next tree goes on, with samples
-drawn the closer to the goal the nearer it is. Near the goal trees are small, and of each the ends in several grasps are
-tried, those that the local metric has nearest. After trees that brought the object no nearer the next attempt begins at
-the start. All trees share one budget of nodes. At last the commands are replayed open loop from the start: a plan is
-valid where every step has a solution, commands stay within the joint limits, and the object ends within the tolerances.
+second-order cone program, the unsmoothed model, and refined; so are those to nodes in other grasps, the nearest first.
+Where they end are places that a next tree may begin at, as the start is. It begins at the place of the least distance
+to the goal times 1 + the number of trees that began there, so that a dead end is left for another grasp, for where it
+came from, and at last for the start. Samples are drawn the closer to the goal the nearer the place is; near the goal
+trees are small. All trees share one budget of nodes. At last the commands are replayed open loop from the start: a plan
+is valid where every step has a solution, commands stay within the joint limits, and the object ends within the
+tolerances.
 """
 
 from collections.abc import Callable
@@ -25,12 +27,14 @@ from contact_mpc.planning.rrt import SEED_STEP, GrownTree, TreePlanner
 
 FloatArray = NDArray[np.float64]
 NEAR, CLOSE = 2.0, 0.95  # tolerances of the goal within which a tree arrives: at first, and from within the first
-LEAST_GAIN = 0.1  # share of the distance to the goal that a tree takes off, or it counts as failed
-MOST_FAILED = 2  # trees in a row, before the next attempt begins at the start
+LEAST_GAIN = 0.1  # share of the distance to the goal; where a tree takes off less, it counts as begun at its end, too
+SAME = 1e-6  # rad, m: ends no further apart are one place
+LEAST_CHARGE = 5  # nodes of the budget that a tree costs at least: one that does not grow takes its time
 LEAST_SPREAD = 0.2  # of samples about the goal, as share of their ranges
-NEAR_RAD = 0.3  # distance from the goal, global metric, from which on trees are small and several of their ends tried
+NEAR_RAD = 0.5  # distance from the goal, global metric, from which on trees are small and several of their ends tried
+MOST_STUCK = 2  # trees at the start that hardly grow, before planning ends
 NEAR_NODES = 0.2  # share of the nodes of a tree that begins there
-GRASPS = 6  # ends of such a tree, each in another grasp
+GRASPS, GRASPS_NEAR = 4, 8  # ends of a tree that are tried, each in another grasp; of one near the goal
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,7 @@ class GlobalPlan:
     plan : Plan
         As far as the motion goes, which may not be the goal.
     trees : tuple of GrownTree
-        In the order of growth, those of attempts that were given up included. The plan goes along the paths of those of
-        the best attempt, one after the other.
+        In the order of growth, those that led nowhere included. The plan goes along paths of some, one after the other.
     is_free : (N + 1,) array of bool
         Instants between grasps.
     replay : Replay
@@ -90,32 +93,49 @@ def plan_globally(
     problem, left = planner.problem, planner.problem.file.rrt.nodes if nodes is None else nodes
     dynamics, goal = _unsmoothed(problem), planner.goal
     trees: list[GrownTree] = []
-    best: Motion | None = None
+    places: list[_Place] = []  # the first is the start
     while True:
-        motion: Motion | None = None
-        failed = 0
-        while left > 0 and failed < MOST_FAILED:
-            here = start if motion is None else (motion.q, motion.u)
-            arrival, spread = (NEAR, 1.0) if motion is None else _aim(problem, motion)
-            count = min(left, _tree_nodes(problem, motion))
-            grown = planner.grow(seed + SEED_STEP * len(trees), count, True, progress, here, arrival, spread)
-            trees.append(grown)
-            left -= len(grown.tree.q)
-            motion = motion or Motion(planner, grown.tree.q[0], grown.tree.u[0], dynamics)
-            before = motion.object_error(goal)
-            status = _go_on(motion, grown)
-            failed = 0 if motion.object_error(goal) < (1.0 - LEAST_GAIN) * before else failed + 1
-            if best is None or motion.object_error(goal) < best.object_error(goal):
-                best = motion.copy()
-            if problem.is_reached(motion.q):
-                return _finish(motion, tuple(trees), seed, "reached")
-            if status == "interrupted":
-                return _finish(best, tuple(trees), seed, status)
-            if status == "stuck":
-                break
-        assert best is not None and motion is not None
-        if left < 1 or (status == "stuck" and not motion.rows.u):
-            return _finish(best, tuple(trees), seed, "stuck" if trees[-1].status == "stuck" else "nodes")
+        place = min(places, key=_Place.rank) if places else None
+        is_start = place is None or place is places[0]
+        here, arrival, spread, count = _next_tree(problem, start, None if is_start else place)
+        grown = planner.grow(seed + SEED_STEP * len(trees), min(left, count), True, progress, here, arrival, spread)
+        trees.append(grown)
+        left -= max(LEAST_CHARGE, len(grown.tree.q))
+        if place is None or is_start:  # perhaps in another grasp than before
+            root = Motion(planner, grown.tree.q[0], grown.tree.u[0], dynamics)
+            place = _Place(root, goal, place.trees if place else 0)
+            places[:1] = [place]
+        status = _go_on(places, place, grown)
+        best = min(places, key=lambda item: item.error).motion
+        if problem.is_reached(best.q):
+            return _finish(best, tuple(trees), seed, "reached")
+        is_stuck = status == "stuck" and (left < 1 or (len(places) == 1 and place.trees >= MOST_STUCK))
+        if left < 1 or is_stuck or status == "interrupted":
+            return _finish(best, tuple(trees), seed, status if is_stuck or status == "interrupted" else "nodes")
+
+
+class _Place:
+    """Where a motion ends and trees may begin: its distance to the goal, and how many began there."""
+
+    def __init__(self, motion: Motion, goal: FloatArray, trees: int = 0) -> None:
+        self.motion, self.error, self.trees = motion, motion.object_error(goal), trees
+
+    def rank(self) -> float:
+        """Return the distance to the goal as it counts when the next place is chosen."""
+        return self.error * (1.0 + self.trees)
+
+    def is_at(self, other: "_Place") -> bool:
+        """Whether the two are one."""
+        return bool(np.all(np.abs(self.motion.q - other.motion.q) <= SAME))
+
+
+def _next_tree(
+    problem: Problem, start: tuple[FloatArray, FloatArray] | None, place: _Place | None
+) -> tuple[tuple[FloatArray, FloatArray] | None, float, float, int]:
+    """Return (q, u) where the tree from a place, or from the start, begins, arrival, spread and number of nodes."""
+    if place is None:
+        return start, NEAR, 1.0, problem.file.rrt.tree_nodes
+    return (place.motion.q, place.motion.u), *_aim(problem, place.motion), _tree_nodes(problem, place.motion)
 
 
 def _aim(problem: Problem, motion: Motion) -> tuple[float, float]:
@@ -127,37 +147,35 @@ def _aim(problem: Problem, motion: Motion) -> tuple[float, float]:
     return CLOSE if is_near else NEAR, min(1.0, LEAST_SPREAD + share)
 
 
-def _go_on(motion: Motion, grown: GrownTree) -> str:
-    """Continue a motion along a path of a tree if that brings it nearer to the goal; return the tree's status."""
-    start, status = motion.copy(), grown.status
-    trial = start
+def _go_on(places: list[_Place], place: _Place, grown: GrownTree) -> str:
+    """Add the places nearer the goal to which paths of a tree lead from its own; return the tree's status."""
+    planner, status = place.motion.planner, grown.status
+    found: list[Motion] = []
     try:
-        refiner = Refiner(motion.planner, grown)
-        for node in _ends(motion, grown):
-            trial = start.copy()
-            refiner.refine(trial, node)
-            _take_nearer(motion, trial)
-            if motion.planner.problem.is_reached(motion.q):
+        refiner = Refiner(planner, grown)
+        for node in _ends(place.motion, grown):
+            found.append(place.motion.copy())
+            refiner.refine(found[-1], node)
+            if planner.problem.is_reached(found[-1].q):
                 break
     except KeyboardInterrupt:
         status = "interrupted"
-        _take_nearer(motion, trial)
+    place.trees += 1
+    for motion in found:
+        new = _Place(motion, planner.goal)
+        new.trees = 0 if new.error < (1.0 - LEAST_GAIN) * place.error else place.trees
+        if new.error < place.error and not any(new.is_at(other) for other in places):
+            places.append(new)
     return status
 
 
-def _take_nearer(motion: Motion, trial: Motion) -> None:
-    goal = motion.planner.goal
-    if trial.object_error(goal) < motion.object_error(goal):
-        motion.take(trial)
-
-
 def _ends(motion: Motion, grown: GrownTree) -> list[int]:
-    """Return the nodes to which a motion may go on: the best one; near the goal, those of the best grasps, too."""
-    if not _is_near(motion):
-        return [grown.best_node]
+    """Return the nodes to which a motion may go on: the best one, and those of the best other grasps."""
+    is_near = _is_near(motion)
+    ranks = motion.planner.local_distances(grown) if is_near else grown.tree.goal_distance
     ends, grasps = [grown.best_node], {grown.grasp_of(grown.best_node)}
-    for node in np.argsort(motion.planner.local_distances(grown), kind="stable").tolist():
-        if len(ends) < GRASPS and grown.grasp_of(node) not in grasps:
+    for node in np.argsort(ranks, kind="stable").tolist():
+        if len(ends) < (GRASPS_NEAR if is_near else GRASPS) and grown.grasp_of(node) not in grasps:
             ends.append(node)
             grasps.add(grown.grasp_of(node))
     return ends
@@ -167,10 +185,10 @@ def _is_near(motion: Motion) -> bool:
     return motion.object_error(motion.planner.goal) <= NEAR_RAD
 
 
-def _tree_nodes(problem: Problem, motion: Motion | None) -> int:
+def _tree_nodes(problem: Problem, motion: Motion) -> int:
     """Return the largest number of nodes of the tree that goes on from a motion."""
     nodes = problem.file.rrt.tree_nodes
-    return nodes if motion is None or not _is_near(motion) else max(2, round(NEAR_NODES * nodes))
+    return nodes if not _is_near(motion) else max(2, round(NEAR_NODES * nodes))
 
 
 def _unsmoothed(problem: Problem) -> ContactDynamics:

@@ -67,7 +67,13 @@ class RrtConfig(_Frozen):
     deepest_m: float = Field(
         default=2e-3, gt=0.0, description="penetration after a step, from linearised gaps, above which it is refused, m"
     )
-    metric: str = Field(default="local", pattern="^(local|global)$", description="metric of the nearest node")
+    metric: str = Field(
+        default="local", pattern="^(local|global)$", description="metric of the nearest node and of progress towards it"
+    )
+    selective: bool = Field(
+        default=True,
+        description="refuse extensions without progress and nodes that refuse; else every possible step is a node",
+    )
 
 
 class ApproachConfig(_Frozen):
@@ -225,6 +231,19 @@ def load_problem(name: str | Path) -> Problem:
     beside = path.parent / file.system
     system = load_system(beside if beside.is_file() else file.system)
     return build_problem(file, path, system)
+
+
+def with_ranges(problem: Problem, ranges: dict[str, Range]) -> Problem:
+    """Return a problem with the ranges of some of its coordinates replaced, by name.
+
+    Raises
+    ------
+    InputError
+        A start or goal outside its range.
+    """
+    items = problem.file.objects.items()
+    objects = {name: item.model_copy(update={"range": ranges.get(name, item.range)}) for name, item in items}
+    return build_problem(problem.file.model_copy(update={"objects": objects}), problem.path, problem.system)
 
 
 def with_goal(problem: Problem, goals: dict[str, float]) -> Problem:

@@ -244,7 +244,7 @@ def _growth(problem: Problem) -> Growth:
         system.q_min + config.limit_margin_rad, system.q_max - config.limit_margin_rad,
         config.effort_share * system.tau_max_nm / system.kp, weight, lower, upper, problem.turns,
         np.array([np.deg2rad(problem.file.tolerance_deg), 1e-3 * problem.file.tolerance_mm]), config.length_m,
-        config.deepest_m, config.run_steps,
+        config.deepest_m, config.run_steps, config.selective,
     )
 
 

@@ -12,7 +12,9 @@ One iteration takes a target q (the goal, or a sample) and either
             object stays without them; they move freely, close and press, and again it must stay: a balanced grasp.
 
 So every edge is a motion that the unsmoothed model makes, including those between grasps. A node that refuses counts as
-further away by the square of 1 + refusals, so that the tree does not try the same thing for ever.
+further away by the square of 1 + refusals, so that the tree does not try the same thing for ever. A tree that is not
+selective, as the paper's, judges no progress and counts no refusals: every step that the model can make is a node, and
+the node to regrasp is chosen as that to extend. With the global metric, progress is measured by that, too.
 Source: seeds/003, "RRT through contact".
 """
 
@@ -170,11 +172,15 @@ def extension_command(model: Model, tree: Tree, growth: Growth, node: int, targe
 
 
 @njit(**COMPILED)
-def _root_distance(model: Model, tree: Tree, node: int, target: FloatArray, q: FloatArray) -> float:
-    """Return sqrt((q_u - target)' Sigma^-1 (q_u - target)) with Sigma of a node."""
+def _root_distance(
+    model: Model, tree: Tree, growth: Growth, node: int, target: FloatArray, q: FloatArray
+) -> float:
+    """Return sqrt((q_u - target)' Sigma^-1 (q_u - target)) with Sigma of a node, or the global weights in its place."""
     e = np.empty(tree.metrics.B.shape[1])
     object_error_into(model.tree, e.shape[0], target, q, e)
-    return np.sqrt(whitened_square(tree.metrics.whiten[node], e))
+    if growth.is_local:
+        return np.sqrt(whitened_square(tree.metrics.whiten[node], e))
+    return np.sqrt(np.sum(growth.weight * e * e))
 
 
 @njit(**COMPILED)
@@ -186,7 +192,7 @@ def _extend(
     promised, reached = np.empty(q.shape[0]), np.empty(q.shape[0])
     tree.counts[EXTENDED] += 1
     extension_command(model, tree, growth, node, target, u)
-    before = _root_distance(model, tree, node, target, q)
+    before = _root_distance(model, tree, growth, node, target, q)
     for halving in range(HALVINGS + 1):
         if halving > 0:
             u[:] = 0.5 * (u + tree.u[node])
@@ -196,9 +202,9 @@ def _extend(
             return False
         if not _is_bearable(model, ws, growth, reached, u):
             continue
-        promise = before - _root_distance(model, tree, node, target, promised)
-        progress = before - _root_distance(model, tree, node, target, reached)
-        if not (progress > 0.0 and progress >= growth.least_progress * promise):
+        promise = before - _root_distance(model, tree, growth, node, target, promised)
+        progress = before - _root_distance(model, tree, growth, node, target, reached)
+        if growth.is_selective and not (progress > 0.0 and progress >= growth.least_progress * promise):
             return False
         if not _is_inside(model, growth, goal, reached):
             return False
@@ -351,6 +357,26 @@ def _nearest(distances: FloatArray, refusals: FloatArray, count: int) -> int:
 
 
 @njit(**COMPILED)
+def _refuse(tree: Tree, growth: Growth, node: int) -> None:
+    if growth.is_selective:
+        tree.refusals[node] += 1.0
+
+
+@njit(**COMPILED)
+def _choose(
+    model: Model, tree: Tree, growth: Growth, is_local: bool, target: FloatArray, refusals: FloatArray,
+    distances: FloatArray,
+) -> int:
+    """Return the node nearest to the target in the local or the global metric."""
+    count = tree.size[0]
+    if is_local:
+        local_distances_into(model.tree, tree.metrics, count, target, distances)
+    else:
+        global_distances_into(model.tree, growth.weight, tree.q, count, target, distances)
+    return _nearest(distances, refusals, count)
+
+
+@njit(**COMPILED)
 def _extend_on(
     model: Model, ws: Newton, tree: Tree, growth: Growth, node: int, target: FloatArray, goal: FloatArray, nodes: int,
     steps: int,
@@ -362,12 +388,12 @@ def _extend_on(
             return
         before = _own_distance(model, tree, growth, node, target)
         if not _extend(model, ws, tree, growth, node, target, goal):
-            tree.refusals[node] += 1.0
+            _refuse(tree, growth, node)
             return
         tree.counts[KEPT_EXTENSIONS] += 1
         add_node(model, tree, growth, goal)
         if _own_distance(model, tree, growth, count, target) >= before:
-            tree.refusals[node] += 1.0  # the child is no better placed: the next one would be its twin
+            _refuse(tree, growth, node)  # the child is no better placed: the next one would be its twin
             return
         node = count
 
@@ -385,17 +411,14 @@ def grow(
         if count >= nodes or (stop_at_goal and tree.best[1] >= 0):
             return
         if rng.random() < growth.contact_probability:
-            global_distances_into(model.tree, growth.weight, tree.q, count, targets[k], distances)
-            node = _nearest(distances, tree.regrasps, count)
-            tree.regrasps[node] += 1.0
+            is_local = growth.is_local and not growth.is_selective
+            node = _choose(model, tree, growth, is_local, targets[k], tree.regrasps, distances)
+            if growth.is_selective:
+                tree.regrasps[node] += 1.0
             if _regrasp(model, ws, tree, growth, sampler, rng, steps, node, targets[k], goal):
                 tree.counts[KEPT_REGRASPS] += 1
                 add_node(model, tree, growth, goal)
                 _extend_on(model, ws, tree, growth, count, targets[k], goal, nodes, growth.run - 1)
             continue
-        if growth.is_local:
-            local_distances_into(model.tree, tree.metrics, count, targets[k], distances)
-        else:
-            global_distances_into(model.tree, growth.weight, tree.q, count, targets[k], distances)
-        node = _nearest(distances, tree.refusals, count)
+        node = _choose(model, tree, growth, growth.is_local, targets[k], tree.refusals, distances)
         _extend_on(model, ws, tree, growth, node, targets[k], goal, nodes, growth.run)

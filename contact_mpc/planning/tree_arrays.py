@@ -49,6 +49,7 @@ class Growth(NamedTuple):
     object_lower, object_upper : (n_v_u,) bounds of q_u minus the goal, infinite for rotations of free objects
     turns : (n_v_u,) bool;  tolerance : (2,) rad, m;  length : m that count as 1 rad;  deepest : penetration, m
     is_local : whether the nearest node is that of the local metric;  run : steps towards one target, at most
+    is_selective : whether extensions without progress are refused, and nodes that refused are tried less
     """
 
     step: float
@@ -70,3 +71,4 @@ class Growth(NamedTuple):
     length: float
     deepest: float
     run: int
+    is_selective: bool

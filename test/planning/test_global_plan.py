@@ -103,14 +103,14 @@ def test_a_budget_too_small_keeps_the_tree_and_what_it_reached(planner: TreePlan
     assert few.plan.times_s[0] == 0.0
 
 
-def test_an_attempt_that_begins_again_is_a_plan_from_its_own_start(
+def test_trees_that_begin_again_are_plans_from_their_own_start(
     planner: TreePlanner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every tree counts as failed here, so that each is followed by one from another start posture."""
-    monkeypatch.setattr(global_plan, "MOST_FAILED", 1)
-    monkeypatch.setattr(global_plan, "LEAST_GAIN", 1.0)
+    """The farthest place comes first here, so that every tree begins at the start, in another posture."""
+    monkeypatch.setattr(global_plan._Place, "rank", lambda place: -place.error)
     rrt = planner.problem.file.rrt.model_copy(update={"tree_nodes": 30})
-    problem = replace(planner.problem, file=planner.problem.file.model_copy(update={"rrt": rrt}))
+    file = planner.problem.file.model_copy(update={"rrt": rrt, "tolerance_deg": 1e-9})  # never reached
+    problem = replace(planner.problem, file=file)
     found = plan_globally(TreePlanner(problem), seed=1, nodes=90)
     roots = np.array([grown.tree.q[0] for grown in found.trees])
     assert len(roots) >= 3 and len(np.unique(roots, axis=0)) == len(roots)
@@ -118,16 +118,35 @@ def test_an_attempt_that_begins_again_is_a_plan_from_its_own_start(
     assert problem.errors(found.plan.q[-1])[0] == pytest.approx(found.replay.angle_error_deg, abs=1e-3)
 
 
-def test_near_the_goal_ends_in_other_grasps_are_tried_too(planner: TreePlanner) -> None:
+def test_a_place_where_trees_fail_is_left_for_where_it_came_from(planner: TreePlanner) -> None:
+    grown = planner.grow(seed=1, stop_at_goal=False, nodes=100)
+    start, end = (Motion(planner, grown.tree.q[node], grown.tree.u[node]) for node in (0, grown.best_node))
+    places = [global_plan._Place(start, planner.goal), global_plan._Place(end, planner.goal)]
+    ratio = places[0].error / places[1].error
+    assert ratio > 1.0
+    while places[1].rank() < places[0].rank():
+        places[1].trees += 1
+    assert places[1].trees == int(ratio)  # the first number with (1 + trees) above it
+
+
+def test_a_tree_that_leads_nowhere_leaves_its_place_alone(planner: TreePlanner) -> None:
+    grown = planner.grow(seed=1, nodes=1)
+    place = global_plan._Place(Motion(planner, grown.tree.q[0], grown.tree.u[0]), planner.goal)
+    places = [place]
+    assert global_plan._go_on(places, place, grown) == grown.status
+    assert all(item.error < place.error for item in places[1:]) and place.trees == 1
+
+
+def test_ends_in_other_grasps_are_tried_too(planner: TreePlanner) -> None:
     grown = planner.grow(seed=1, stop_at_goal=False, nodes=100)
     best = grown.best_node
     far = Motion(planner, grown.tree.q[0], grown.tree.u[0])
     near = Motion(planner, grown.tree.q[best], grown.tree.u[best])
     assert far.object_error(planner.goal) > global_plan.NEAR_RAD > near.object_error(planner.goal)
-    assert global_plan._ends(far, grown) == [best]
-    ends = global_plan._ends(near, grown)
-    assert ends[0] == best and 1 < len(ends) <= global_plan.GRASPS
-    assert len({grown.grasp_of(node) for node in ends}) == len(ends)
+    for motion, most in ((far, global_plan.GRASPS), (near, global_plan.GRASPS_NEAR)):
+        ends = global_plan._ends(motion, grown)
+        assert ends[0] == best and 1 < len(ends) <= most
+        assert len({grown.grasp_of(node) for node in ends}) == len(ends)
 
 
 def test_a_motion_refuses_steps_that_penetrate(planner: TreePlanner, found: GlobalPlan) -> None:

@@ -10,7 +10,8 @@ from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.errors import ConfigError, InputError, PlanError
 from contact_mpc.planning.problem import Problem, load_problem, with_goal
 from contact_mpc.planning.rrt import GrownTree, TreePlanner
-from contact_mpc.planning.tree_arrays import EXTENSION, REGRASP, ROOT
+from contact_mpc.planning.rrt_growth import _root_distance
+from contact_mpc.planning.tree_arrays import EXTENDED, EXTENSION, KEPT_EXTENSIONS, REGRASP, ROOT
 
 NODES = 150
 STEP_ERROR = 1e-5  # rad, m: two solutions of a step at kappa 1e6 with tolerances 1e-8 and 1e-12
@@ -131,3 +132,27 @@ def test_samples_are_drawn_in_to_the_goal(planner: TreePlanner, problem: Problem
     wide, narrow = (planner._draw_targets(np.random.default_rng(0), 200, spread) for spread in (1.0, 0.25))
     expected = planner.goal[:3] + 0.25 * (wide[:, :3] - planner.goal[:3])
     assert narrow[:, :3] == pytest.approx(expected, abs=1e-12)
+
+
+def test_tree_that_is_not_selective_keeps_every_step_and_counts_no_refusal(planner: TreePlanner) -> None:
+    """More progress than promised by far is asked for here: a selective tree has regrasps only."""
+    strict, every = TreePlanner(planner.problem), TreePlanner(planner.problem)
+    strict.growth = planner.growth._replace(least_progress=1e3)
+    every.growth = strict.growth._replace(is_selective=False)
+    few, tree = (item.grow(seed=3, nodes=30, stop_at_goal=False).tree for item in (strict, every))
+    assert few.counts[KEPT_EXTENSIONS] == 0 and np.any(few.refusals) and np.any(few.regrasps)
+    assert tree.counts[KEPT_EXTENSIONS] > 0.9 * tree.counts[EXTENDED] > 0
+    assert not np.any(tree.refusals) and not np.any(tree.regrasps)
+
+
+def test_progress_is_measured_in_the_metric_of_the_nearest_node(planner: TreePlanner, grown: GrownTree) -> None:
+    tree, node, q = grown.tree, NODES // 2, grown.tree.q[NODES - 1]
+    local, plain = (
+        _root_distance(planner.model, tree, planner.growth._replace(is_local=is_local), node, planner.goal, q)
+        for is_local in (True, False)
+    )
+    e = planner.problem.system.difference(planner.goal, q)[: planner.problem.system.n_v_u]
+    B = tree.metrics.B[node]
+    sigma = B @ B.T + planner.problem.file.rrt.gamma * np.eye(len(B))
+    assert local == pytest.approx(np.sqrt(e @ np.linalg.solve(sigma, e)), rel=1e-9)
+    assert plain == pytest.approx(planner.object_distance(q, planner.goal))

@@ -1,16 +1,21 @@
 """``contact-mpc study metric``: what the local metric and contact sampling are worth (seeds/003, the ablation).
 
-Trees of the same number of nodes: with the local metric and contact sampling, with the global metric in its place,
-without contact sampling, and without both. Coverage is the paper's packing ratio: the share of objects drawn uniformly
-from the problem's ranges whose local distance (q - mu)' Sigma^-1 (q - mu) to the best node of the tree is below 3, for
-all trees alike (plot_iterations.py of the paper's public code, pangtao22/planning_through_contact). Beside it the share
-that has a node within a radius in the global metric, which does not ask whether the node can move the object on. Many
-seeds run in parallel through joblib.
+Trees of the same number of nodes, and what they cover after so many of them (`contact_mpc.planning.coverage`). The
+first rows are trees of this package with parts left out; those that end in "every step" grow as the paper's: no
+progress is judged, no refusal is counted, every step that the model can make is a node. In its trees the metric is all
+that keeps nodes from useless places; in ours a useless step costs an iteration, but no node.
+
+The global metric is |q_u - q_u,ref| in fixed weights, rotation in rad and position in lengths of the object: for the
+nearest node, for its progress, and in "every step" for the node to regrasp. Commands of an extension come from the
+linearised step in all variants, as in the paper.
+
+Objects turn all the way round in the plane, and in any direction in the hand (`SPACES`). Many seeds run in parallel
+through joblib.
 """
 
 import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,111 +25,164 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
-from contact_mpc.planning.metric import global_distances_into, local_distances_into
-from contact_mpc.planning.problem import Problem, RrtConfig, load_problem, object_from_coordinates
-from contact_mpc.planning.rrt import GrownTree, TreePlanner
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit, to_plain
+from contact_mpc.planning.coverage import build_space, measure_coverage
+from contact_mpc.planning.problem import Problem, Range, load_problem, with_ranges
+from contact_mpc.planning.rrt import TreePlanner
 from contact_mpc.sim.campaign import check_backend, run_parallel
 
+EVERY_STEP: dict[str, Any] = {"selective": False, "run_steps": 1}
 VARIANTS: dict[str, dict[str, Any]] = {
     "local metric, contact sampling": {},
     "global metric": {"metric": "global"},
     "no contact sampling": {"contact_probability": 0.0},
     "global metric, no contact sampling": {"metric": "global", "contact_probability": 0.0},
+    "local metric, every step": EVERY_STEP,
+    "global metric, every step": {**EVERY_STEP, "metric": "global"},
+    "no contact sampling, every step": {**EVERY_STEP, "contact_probability": 0.0},
 }
-OURS, GLOBAL = "local metric, contact sampling", "global metric"  # the latter with contact sampling, too
+OURS, GLOBAL = "local metric, contact sampling", "global metric"
+RATIOS = {  # coverage of the first over that of the second
+    "ours": (OURS, GLOBAL),
+    "every step": ("local metric, every step", "global metric, every step"),
+    "contact sampling": (OURS, "no contact sampling"),
+    "both": (OURS, "global metric, no contact sampling"),
+}
 SAMPLES = 2000
-PACKING_DISTANCE = 3.0  # the paper's threshold
-SPREADS = ("coverage", "near", "iterations", "angle_error_deg", "position_error_mm")
+SHARES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)  # of the nodes, at which coverage is measured
+SPREADS = ("iterations", "angle_error_deg", "position_error_mm", "reached")
 LEAST_RATIO = 2.0
+TURN, HALF = (-np.pi, np.pi), (-0.5 * np.pi, 0.5 * np.pi)
+
+
+@dataclass(frozen=True)
+class SpaceConfig:
+    """Ranges in place of a problem's, and whether rotations alone count."""
+
+    ranges: dict[str, Range] = field(default_factory=dict)
+    only_turns: bool = False
+
+
+SPACES = {
+    "planar_pushing": SpaceConfig(),
+    "planar_hand_ball": SpaceConfig({"disc_turn_rad": TURN}),
+    "allegro_ball": SpaceConfig({"ball_roll_rad": TURN, "ball_pitch_rad": HALF, "ball_yaw_rad": TURN}, only_turns=True),
+}
 
 
 def metric(
-    problem: Annotated[str, typer.Argument(help="Name in config/planning or a YAML.")] = "planar_hand_ball",
+    problems: Annotated[list[str] | None, typer.Argument(help="Names in config/planning or YAML files.")] = None,
     seeds: Annotated[int, typer.Option(min=2, max=10_000, help="Trees per variant.")] = 10,
     nodes: Annotated[int, typer.Option(min=10, max=100_000, help="Nodes per tree.")] = 1000,
-    radius: Annotated[float, typer.Option(min=1e-3, help="Radius of nearness in the global metric, rad.")] = 0.15,
     seed: Annotated[int, typer.Option(min=0, help="First seed.")] = 0,
     jobs: Annotated[int, typer.Option(min=1, help="Trees at the same time.")] = 1,
     backend: Annotated[str, typer.Option(help="Who grows them, of joblib: loky, dask or ray.")] = "loky",
+    report: Annotated[Path | None, typer.Option(help="Folder for an HTML page with table and plots.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Compare coverage with the local metric, the global one, and without contact sampling."""
     check_backend(backend)
-    path = load_problem(problem).path
-    tasks = [(path, name, seed + k, nodes, radius) for name in VARIANTS for k in range(seeds)]
-    found: dict[str, list[dict[str, float]]] = {name: [] for name in VARIANTS}
+    paths = {Path(name).stem: load_problem(name).path for name in problems or SPACES}
+    tasks = [
+        (paths[name], variant, seed + k, nodes) for name in paths for variant in VARIANTS for k in range(seeds)
+    ]  # fmt: skip
+    found: dict[tuple[Path, str], list[dict[str, Any]]] = {(task[0], task[1]): [] for task in tasks}
     with Progress(console=Console(stderr=True), transient=True) as bar:
         row = bar.add_task("study metric", total=len(tasks))
         for index, figures in run_parallel(grow_variant, tasks, jobs, backend):
-            found[tasks[index][1]].append(figures)
+            found[tasks[index][:2]].append(figures)
             bar.advance(row)
-    table = {name: _summary(items) for name, items in found.items()}
-    ratios = {name: table[OURS]["coverage"]["mean"] / max(row["coverage"]["mean"], 1e-9) for name, row in table.items()}
+    systems = {name: _system(found, path) for name, path in paths.items()}
+    least = min(item["ratios"][key][-1]["ratio"] for item in systems.values() for key in ("ours", "every step"))
     result = {
-        "problem": path, "seed": seed, "seeds": seeds, "nodes": nodes, "radius_rad": radius, "variants": table,
-        "coverage_ratio": ratios[GLOBAL], "coverage_ratios": ratios, "goal_met": ratios[GLOBAL] >= LEAST_RATIO,
-    }
+        "seed": seed, "seeds": seeds, "nodes": nodes, "counts": _counts(nodes), "systems": systems,
+        "coverage_ratio": {name: item["ratios"]["ours"][-1]["ratio"] for name, item in systems.items()},
+        "goal_met": least >= LEAST_RATIO,
+    }  # fmt: skip
+    if report is not None:
+        from contact_mpc.replay.planning_study_report import write_metric_report
+
+        result["report"] = write_metric_report(to_plain(result), report)
     emit(result, as_json, _table(result))
     raise typer.Exit(0 if result["goal_met"] else EXIT_GOAL_MISSED)
 
 
-def grow_variant(path: Path, name: str, seed: int, nodes: int, radius: float) -> dict[str, float]:
-    """Grow one tree of a variant; return its coverage, the share of near objects, and its error to the goal."""
-    problem = load_problem(path)
-    rrt = problem.file.rrt.model_copy(update=VARIANTS[name])
-    planner = TreePlanner(_replace_rrt(problem, rrt))
+def grow_variant(path: Path, variant: str, seed: int, nodes: int) -> dict[str, Any]:
+    """Grow one tree of a variant; return its coverage by number of nodes, and its error to the goal."""
+    config = SPACES.get(path.stem, SpaceConfig())
+    problem = with_ranges(load_problem(path), config.ranges)
+    planner = TreePlanner(_vary(problem, VARIANTS[variant]))
     grown = planner.grow(seed, nodes, stop_at_goal=False)
+    space = build_space(planner, nodes, SAMPLES, config.only_turns)
+    covered = measure_coverage(planner, grown, space, _counts(nodes))
     angle, distance = problem.errors(grown.tree.q[grown.best_node])
     return {
-        **coverage(planner, grown, radius), "reached": float(grown.is_reached), "iterations": grown.iterations,
+        "visited": covered.visited, "packed": covered.packed, "radius_rad": space.radius,
+        "nodes": len(grown.tree.q), "reached": float(grown.is_reached), "iterations": grown.iterations,
         "angle_error_deg": angle, "position_error_mm": distance,
-    }
+    }  # fmt: skip
 
 
-def _replace_rrt(problem: Problem, rrt: RrtConfig) -> Problem:
+def _vary(problem: Problem, update: dict[str, Any]) -> Problem:
+    rrt = problem.file.rrt.model_copy(update=update)
     return replace(problem, file=problem.file.model_copy(update={"rrt": rrt}))
 
 
-def coverage(planner: TreePlanner, grown: GrownTree, radius: float) -> dict[str, float]:
-    """Return the packing ratio and the share of objects within `radius` (rad, global metric) of a node."""
-    problem, rng = planner.problem, np.random.default_rng(0)  # the same objects for all trees
-    tree, metrics = planner.model.tree, grown.tree.metrics
-    count = len(grown.tree.q)
-    x = problem.lower + rng.random((SAMPLES, len(problem.lower))) * (problem.upper - problem.lower)
-    distances, packed, near = np.empty(count), 0, 0
-    for row in x:
-        q = problem.configuration(object_from_coordinates(problem.system, row))
-        local_distances_into(tree, metrics, count, q, distances)
-        packed += 2.0 * distances.min() < PACKING_DISTANCE
-        global_distances_into(tree, planner.growth.weight, grown.tree.q, count, q, distances)
-        near += np.sqrt(2.0 * distances.min()) <= radius
-    return {"coverage": packed / SAMPLES, "near": near / SAMPLES}
+def _counts(nodes: int) -> tuple[int, ...]:
+    return tuple(max(1, round(share * nodes)) for share in SHARES)
 
 
-def _summary(items: list[dict[str, float]]) -> dict[str, Any]:
-    spread = {}
-    for key in SPREADS:
-        values = [item[key] for item in items]
-        spread[key] = {
-            "mean": float(np.mean(values)), "std": float(np.std(values, ddof=1)), "min": float(np.min(values)),
-            "max": float(np.max(values)),
-        }
-    return {**spread, "reached": float(np.mean([item["reached"] for item in items]))}
+def _system(found: dict[tuple[Path, str], list[dict[str, Any]]], path: Path) -> dict[str, Any]:
+    """Return the spreads of each variant of one problem, and the ratios between them by number of nodes."""
+    variants = {variant: _summary(found[path, variant]) for variant in VARIANTS}
+    ratios = {
+        key: [_ratio(a, b) for a, b in zip(variants[one]["visited"], variants[other]["visited"], strict=True)]
+        for key, (one, other) in RATIOS.items()
+    }
+    return {"radius_rad": found[path, OURS][0]["radius_rad"], "variants": variants, "ratios": ratios}
+
+
+def _summary(items: list[dict[str, Any]]) -> dict[str, Any]:
+    curves = {
+        key: [_spread(column) for column in np.transpose([item[key] for item in items])]
+        for key in ("visited", "packed")
+    }
+    return {**curves, **{key: _spread([item[key] for item in items]) for key in SPREADS}}
+
+
+def _spread(values: Any) -> dict[str, float]:
+    return {
+        "mean": float(np.mean(values)), "std": float(np.std(values, ddof=1)), "min": float(np.min(values)),
+        "max": float(np.max(values)),
+    }  # fmt: skip
+
+
+def _ratio(one: dict[str, float], other: dict[str, float]) -> dict[str, float]:
+    """Return the ratio of two means and the spread of the ratio of two trees, to first order."""
+    ratio = one["mean"] / max(other["mean"], 1e-9)
+    relative = np.hypot(one["std"] / max(one["mean"], 1e-9), other["std"] / max(other["mean"], 1e-9))
+    return {"ratio": ratio, "std": float(ratio * relative)}
 
 
 def _table(result: dict[str, Any]) -> Table:
-    title = f"{result['problem'].stem}: {result['seeds']} trees of {result['nodes']} nodes each"
-    table = Table("", "coverage", "near", "iterations", "reached", "best error", title=title, title_justify="left")
-    for name, item in result["variants"].items():
-        error = f"{item['angle_error_deg']['mean']:.1f} deg, {item['position_error_mm']['mean']:.1f} mm"
-        table.add_row(
-            name, _share(item["coverage"]), _share(item["near"]), f"{item['iterations']['mean']:.0f}",
-            f"{100 * item['reached']:.0f} %", error,
-        )
-    table.caption = f"coverage, first row over second: {result['coverage_ratio']:.2f} (asked {LEAST_RATIO:g})"
+    shown = [k for k, count in enumerate(result["counts"]) if k in (1, 2, 5) or count == result["nodes"]]
+    counts = [str(result["counts"][k]) for k in shown]
+    title = f"share of configurations visited, {result['seeds']} trees each"
+    table = Table("", "nodes", *counts, "packed", "iterations", "reached", title=title, title_justify="left")
+    for name, item in result["systems"].items():
+        table.add_row(f"[bold]{name}[/]", f"r {item['radius_rad']:.3f} rad")
+        for variant, row in item["variants"].items():
+            table.add_row(
+                variant, "", *(_share(row["visited"][k]) for k in shown), _share(row["packed"][-1]),
+                f"{row['iterations']['mean']:.0f}", f"{100 * row['reached']['mean']:.0f} %",
+            )  # fmt: skip
+        for key, ratios in item["ratios"].items():
+            one, other = RATIOS[key]
+            cells = [f"{ratios[k]['ratio']:.2f} ± {ratios[k]['std']:.2f}" for k in shown]
+            table.add_row(f"ratio: {one} / {other}", "", *cells)
+    table.caption = f"%: mean ± standard deviation; asked of the first two ratios: {LEAST_RATIO:g}"
     return table
 
 
 def _share(spread: dict[str, float]) -> str:
-    return f"{100 * spread['mean']:.1f} ± {100 * spread['std']:.1f} %"
+    return f"{100 * spread['mean']:.1f} ± {100 * spread['std']:.1f}"

@@ -6,6 +6,7 @@ of the result's commands in the unsmoothed model (seeds/003: the slide's table).
 
 import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit, to_plain
 from contact_mpc.planning.command_optimisation import RollOut
 from contact_mpc.planning.direct import DirectProblem
 from contact_mpc.planning.gradients import exact_roll_out, randomized_roll_out
@@ -29,6 +30,7 @@ def smoothing(
     samples: Annotated[int, typer.Option(min=1, max=10_000, help="Pairs of samples of randomized smoothing.")] = 10,
     sigma: Annotated[float, typer.Option(min=1e-6, help="Their first deviation of commands, rad (m).")] = 0.1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the start and of the samples.")] = 0,
+    report: Annotated[Path | None, typer.Option(help="Folder for an HTML page with table and plots.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Compare smoothed, exact and randomized gradients in trajectory optimisation."""
@@ -47,6 +49,10 @@ def smoothing(
         "seed": seed, "iterations": iterations, "samples": samples, "sigma_rad": sigma, "problems": table,
         "goal_met": best,
     }
+    if report is not None:
+        from contact_mpc.replay.planning_study_report import write_smoothing_report
+
+        result["report"] = write_smoothing_report(to_plain(result), report)
     emit(result, as_json, _table(table))
     raise typer.Exit(0 if best else EXIT_GOAL_MISSED)
 
@@ -59,16 +65,16 @@ def _roll(kind: str, direct: DirectProblem, sigma: float, samples: int, seed: in
     return randomized_roll_out(direct.unsmoothed, sigma, samples, np.random.default_rng(seed))
 
 
-def _figures(direct: DirectProblem, roll: RollOut | None, iterations: int) -> dict[str, float]:
+def _figures(direct: DirectProblem, roll: RollOut | None, iterations: int) -> dict[str, Any]:
     found = direct.solve(roll, iterations)
     return {
         "elapsed_s": found.elapsed_s, "cost": found.unsmoothed_cost, "angle_error_deg": found.angle_error_deg,
-        "position_error_mm": found.position_error_mm,
+        "position_error_mm": found.position_error_mm, "costs": found.costs, "times_s": found.times_s,
     }
 
 
-def _cost(figures: dict[str, float]) -> float:
-    return figures["cost"] if np.isfinite(figures["cost"]) else np.inf
+def _cost(figures: dict[str, Any]) -> float:
+    return float(figures["cost"]) if np.isfinite(figures["cost"]) else np.inf
 
 
 def _table(table: dict[str, dict[str, Any]]) -> Table:
