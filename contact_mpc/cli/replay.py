@@ -86,8 +86,8 @@ def _recompute(
 
     rate_hz = int(node_parameters(record, "state_estimator", params).get("rate_hz", DEFAULT_RATE_HZ))
     settings = ReplaySettings(
-        estimator=node_config(record, "state_estimator", "estimator", EstimatorConfig, params),
-        tracker=node_config(record, "mpc_tracker", "tracker", TrackerConfig, params),
+        estimator=node_config(record, "state_estimator", EstimatorConfig, params, key="estimator"),
+        tracker=node_config(record, "mpc_tracker", TrackerConfig, params),
         estimate_rate_hz=rate_hz,
         tolerance=tolerance,
     )

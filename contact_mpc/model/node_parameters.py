@@ -17,6 +17,7 @@ from contact_mpc.model.system_config import read_yaml
 from contact_mpc.model.task import TaskConfig
 
 KEY = "ros__parameters"
+NODE_ONLY = ("system", "clock", "recorded", "use_sim_time", "realtime")  # beside the parameters of a node's core
 
 
 def load_node_parameters(path: str | Path, node_name: str) -> dict[str, Any]:
@@ -40,6 +41,11 @@ def load_node_parameters(path: str | Path, node_name: str) -> dict[str, Any]:
     for _, values in sorted(matching, key=lambda entry: _last(entry[0]) == node_name):
         _merge(parameters, values)
     return parameters
+
+
+def core_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a node that belong to its core."""
+    return {key: value for key, value in parameters.items() if key not in NODE_ONLY}
 
 
 def check_node_names(path: Path | str, known: Iterable[str]) -> None:

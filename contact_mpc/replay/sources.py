@@ -8,7 +8,7 @@ import yaml
 from pydantic import BaseModel
 
 from contact_mpc.errors import BagError, ConfigError
-from contact_mpc.model.node_parameters import load_node_parameters
+from contact_mpc.model.node_parameters import core_parameters, load_node_parameters
 from contact_mpc.model.system import System, load_system
 from contact_mpc.model.system_config import validate
 from contact_mpc.model.task import TaskConfig, load_task
@@ -67,8 +67,13 @@ def node_parameters(record: RunRecord, node: str, file: str | Path | None = None
     return recorded_parameters(record).get(node, {})
 
 
-def node_config(record: RunRecord, node: str, key: str, model: type[T], file: str | Path | None = None) -> T:
-    """Return one nested config of a node, with the defaults of what is not given; see `node_parameters`.
+def node_config(record: RunRecord, node: str, model: type[T], file: str | Path | None = None, key: str = "") -> T:
+    """Return the config of a node's core, with the defaults of what is not given; see `node_parameters`.
+
+    Parameters
+    ----------
+    key : str
+        Where it is nested among the node's parameters; "": it is all of them but those of the node itself.
 
     Raises
     ------
@@ -76,7 +81,9 @@ def node_config(record: RunRecord, node: str, key: str, model: type[T], file: st
         The parameters do not fit the config; names source, key and what is allowed.
     """
     source = f"{record.path}: run_metadata" if file is None else str(file)
-    return validate(model, node_parameters(record, node, file).get(key, {}), f"{source}: {node}.{key}")
+    parameters = node_parameters(record, node, file)
+    values = parameters.get(key, {}) if key else core_parameters(parameters)
+    return validate(model, values, f"{source}: {node}.{key}" if key else f"{source}: {node}")
 
 
 def recorded_parameters(record: RunRecord) -> dict[str, dict[str, Any]]:

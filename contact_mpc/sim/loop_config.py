@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from contact_mpc.control.bridge_config import BridgeConfig
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.errors import ConfigError
 from contact_mpc.estimation.config import EstimatorConfig
-from contact_mpc.model.node_parameters import apply_setting, load_node_parameters
+from contact_mpc.model.node_parameters import apply_setting, core_parameters, load_node_parameters
 from contact_mpc.model.resources import resource
 from contact_mpc.model.system_config import validate
 from contact_mpc.sim.controllers import CONTROLLERS, ComparisonConfig
@@ -17,7 +16,6 @@ from contact_mpc.sim.sensors import SensorConfig
 
 START_DELAY_S = 0.3
 ESTIMATE_RATE_HZ = 200
-NODE_ONLY = ("system", "clock", "recorded", "use_sim_time", "realtime")
 
 
 @dataclass(frozen=True)
@@ -91,9 +89,9 @@ def load_loop_config(
     for setting in settings:
         apply_setting(nodes, setting)
     return LoopConfig(
-        tracker=validate(TrackerConfig, _own(nodes["mpc_tracker"]), f"{file}: mpc_tracker"),
+        tracker=validate(TrackerConfig, core_parameters(nodes["mpc_tracker"]), f"{file}: mpc_tracker"),
         estimator=validate(EstimatorConfig, nodes["state_estimator"].get("estimator", {}), f"{file}: estimator"),
-        bridge=validate(BridgeConfig, _own(nodes["command_bridge"]), f"{file}: command_bridge"),
+        bridge=validate(BridgeConfig, core_parameters(nodes["command_bridge"]), f"{file}: command_bridge"),
         sensors=validate(SensorConfig, nodes["plant"].get("sensors", {}), f"{file}: plant.sensors"),
         engine=engine or nodes["plant"].get("engine", "drake"),
         estimate_rate_hz=nodes["state_estimator"].get("rate_hz", ESTIMATE_RATE_HZ),
@@ -101,8 +99,3 @@ def load_loop_config(
         controller=controller,
         comparison=validate(ComparisonConfig, nodes["comparison"], "--set comparison"),
     )
-
-
-def _own(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a node that belong to its core."""
-    return {key: value for key, value in parameters.items() if key not in NODE_ONLY}

@@ -42,7 +42,7 @@ class CoreRun:
         task, system = self.task, self.system
         parameters = {
             "/finger/state_estimator": {"ros__parameters": {"estimator": ESTIMATOR.model_dump()}},
-            "/finger/mpc_tracker": {"ros__parameters": {"tracker": TRACKER.model_dump()}},
+            "/finger/mpc_tracker": {"ros__parameters": {"clock": "lockstep", **TRACKER.model_dump()}},
         }
         known = {
             "system": str(system.path), "task": str(task.path), "seed": 5, "clock": "lockstep",
@@ -231,8 +231,8 @@ def test_system_task_and_parameters_come_from_the_bag(core_run, finger_system, f
     record = read_run(core_run())
     assert find_system(record).digest == finger_system.digest
     assert find_task(record).name == finger_task.name
-    assert node_config(record, "mpc_tracker", "tracker", TrackerConfig) == TRACKER
-    assert node_config(record, "state_estimator", "estimator", EstimatorConfig) == ESTIMATOR
+    assert node_config(record, "mpc_tracker", TrackerConfig) == TRACKER
+    assert node_config(record, "state_estimator", EstimatorConfig, key="estimator") == ESTIMATOR
     assert describe_difference(record, finger_system) == ""
 
 
@@ -261,10 +261,10 @@ def test_changed_system_files_are_a_warning(core_run, finger_system):
 
 
 def test_unknown_parameter_in_the_bag_is_refused_by_name(core_run):
-    text = yaml.safe_dump({"/finger/mpc_tracker": {"ros__parameters": {"tracker": {"horizon": 3}}}})
+    text = yaml.safe_dump({"/finger/mpc_tracker": {"ros__parameters": {"horizon": 3}}})
     record = read_run(core_run(metadata={"parameters": text}))
-    with pytest.raises(ConfigError, match=r"run_metadata: mpc_tracker.tracker: unknown key 'horizon'"):
-        node_config(record, "mpc_tracker", "tracker", TrackerConfig)
+    with pytest.raises(ConfigError, match=r"run_metadata: mpc_tracker: unknown key 'horizon'"):
+        node_config(record, "mpc_tracker", TrackerConfig)
 
 
 def test_reference_of_another_object_is_no_reference(core_run, finger_system):
