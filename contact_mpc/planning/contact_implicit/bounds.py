@@ -3,7 +3,11 @@
 The search (Scholtes) bounds the products of (8), (10), (12), (14) by sigma. The polish bounds their factors:
 
     contact (c_k)    phi_k = rebound = aligned = steady = 0, face >= 0, lam >= 0    else    lam_k = 0, phi_k >= 0
+    c_k or c_{k-1}   braking = 0
     sliding (m_k)    F_f = F_s, speed_{k+1} >= 0                                    else    speed_{k+1} = 0, F_f <= F_s
+
+From three steps after the last contact on, the tool stays 1 cm behind the object (phi_k >= `CLEAR_M`): if it followed
+closer, an object that is slower than planned would be hit once more.
 
 With the friction of (12) as printed a stage that does not slide has F_f = lam instead, and the last one that slides
 ends at rest. A row without bounds is left out by the solver. One whose mode may change between solves keeps bounds
@@ -27,6 +31,7 @@ INF = float("inf")
 LOOSE = 1e6
 MARGIN = 1e-6  # of inequalities (m, rad, share of a limit): solvers let bounds be passed by 1e-8
 FREE = (-INF, INF)
+CLEAR_AFTER_STEPS, CLEAR_M = 3, 0.01
 SPEED_AT_END = 0.1  # of sigma: how fast the block may still be at the end of a search that wants it at rest, m/s
 
 
@@ -78,13 +83,15 @@ class BoundsBuilder:
     def polish(self, instance: Instance, modes: Modes) -> Bounds:
         """Return the bounds of the program with fixed modes."""
         c, m = modes.contact, modes.sliding
+        follows = c | np.append(False, c[:-1])
         pinned = (np.where(c, 0.0, -LOOSE), np.where(c, 0.0, LOOSE))
         rows: dict[str, Range] = {
             **self._common(),
-            "gap": (np.where(c, 0.0, MARGIN), np.where(c, 0.0, LOOSE)),
+            "gap": (np.where(c, 0.0, np.where(_is_clear(c), CLEAR_M, MARGIN)), np.where(c, 0.0, LOOSE)),
             "rebound": pinned,
             "aligned": pinned,
             "steady": pinned,
+            "braking": (np.where(follows, 0.0, -LOOSE), np.where(follows, 0.0, LOOSE)),
             "face": (np.where(c, MARGIN, -LOOSE), INF),
         }
         fs = self._model.thing.breakaway_n
@@ -157,3 +164,9 @@ class BoundsBuilder:
                 u[:, n + 1] = friction[side]
             found.append(program.pack(x, u))
         return found[0], found[1]
+
+
+def _is_clear(contact: BoolArray) -> BoolArray:
+    """Return at which steps (N - 1,) the last contact is over for `CLEAR_AFTER_STEPS` steps."""
+    steps = np.flatnonzero(contact)
+    return np.asarray(np.arange(len(contact)) >= (steps[-1] + CLEAR_AFTER_STEPS if len(steps) else len(contact)))

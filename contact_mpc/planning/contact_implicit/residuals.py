@@ -22,7 +22,8 @@ class Residuals:
     """Largest violations: of (4) in m/s, rad/s, m, rad; of (8), (10), (12), (14) in their products; of inequalities.
 
     dynamics : equation (4) and q_{k+1} = q_k + dt q_dot_{k+1}
-    complementarity : |phi lam| (8), |lam rebound| (10), |v (F_s - F_f)| (12) and lam times what must be aligned
+    complementarity : |phi lam| (8), |lam rebound| (10), |v (F_s - F_f)| (12), lam times what must be aligned and, of
+        this step and the one before, times the change of the tool's speed
     inequality : how far gap, clearance, face (14), torques, velocities or joints are beyond their bounds
     goal : distance from the goal, m (rad), and velocity of the arm at the end, rad/s
     stage : where the largest of dynamics, complementarity and inequality of the steps is, counted from 0
@@ -111,8 +112,9 @@ class ResidualChecker:
             q_next - q - dt * v_next, w_next - w - dt * w_dot_next,
         ])  # fmt: skip
         rebound = rate_next + model.settings.restitution * rate
-        kept = float(by_q_next @ v_next - by_q @ v)
-        products = [lam * rebound, *(lam * aligned), *(lam * aligned_next), lam * kept]
+        acting = lam + (u[k - 1, model.n_r] if k else 0.0)
+        braking = float(by_q_next @ v_next - by_q @ v)
+        products = [lam * rebound, *(lam * aligned), *(lam * aligned_next), acting * braking]
         products += [float(lam * item) for item in model.thing.slip(ca.SX(p), ca.SX(p_next))]
         below = [lam, phi_next, *(lam * face)]
         if k or not instance.is_measured:

@@ -10,6 +10,7 @@ from contact_mpc.errors import InputError, ModelError
 from contact_mpc.model.system import load_system
 from contact_mpc.model.task import TaskConfig
 from contact_mpc.planning.contact_implicit import compiled
+from contact_mpc.planning.contact_implicit.bounds import CLEAR_AFTER_STEPS, CLEAR_M
 from contact_mpc.planning.contact_implicit.instance import Instance, direction
 from contact_mpc.planning.contact_implicit.objects import build_object
 from contact_mpc.planning.contact_implicit.plan_file import PlanBuilder, tool_contact
@@ -115,12 +116,23 @@ def test_tool_neither_slips_nor_brakes_through_a_hit(
 ) -> None:
     assert result.solution is not None
     (k,) = np.flatnonzero(result.solution.modes.contact)
-    ends = [planner.geometry.head(row[:5]) for row in result.solution.x[k : k + 2]]
+    through = result.solution.x[k : k + 3]  # the step of the hit and the one that follows
+    ends = [planner.geometry.head(row[:5]) for row in through]
     d = np.append(direction(planner.model, instance.heading_rad)[:2], 0.0)
     moved = ends[1][0] - ends[0][0]
     np.testing.assert_allclose(moved - (moved @ d) * d, 0.0, atol=1e-7)
-    before, after = (d @ J @ row[8:13] for (_, J), row in zip(ends, result.solution.x[k : k + 2], strict=True))
-    assert after == pytest.approx(before, abs=1e-7)
+    speeds = [d @ J @ row[8:13] for (_, J), row in zip(ends, through, strict=True)]
+    np.testing.assert_allclose(speeds[1:], speeds[0], atol=1e-7)
+
+
+def test_tool_stays_clear_of_the_object_after_its_last_hit(
+    planner: ContactImplicitPlanner, instance: Instance, result: ContactImplicitResult
+) -> None:
+    assert result.solution is not None
+    last = int(np.flatnonzero(result.solution.modes.contact)[-1])
+    for row in result.solution.x[last + CLEAR_AFTER_STEPS : -1]:
+        gap, _ = planner.geometry.gap(row[:5], row[5:8], instance.heading_rad)
+        assert gap >= CLEAR_M - ROUND_OFF
 
 
 def test_direction_turns_block_and_start_alike(task: TaskConfig, planner: ContactImplicitPlanner) -> None:

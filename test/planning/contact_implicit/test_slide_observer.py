@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from contact_mpc.planning.contact_implicit.slide_observer import SlideObserver
+from contact_mpc.planning.contact_implicit.slide_observer import LEAST_SAMPLES, SlideObserver
 
 PERIOD_S = 0.05
 MODEL_SLOWING = 2.943  # m/s^2, friction 0.3
@@ -49,3 +49,8 @@ def test_friction_far_from_the_model_is_not_believed() -> None:
 def test_too_few_samples_say_nothing() -> None:
     observer = slide(2.0, MODEL_SLOWING, 2)
     assert observer.stop() is None and observer.fit() is None and not observer.is_settled
+
+
+def test_friction_of_a_slide_that_is_too_short_is_that_of_the_model() -> None:
+    observer = slide(2.0, 1.3 * MODEL_SLOWING, LEAST_SAMPLES - 1)
+    assert observer.fit() is None and observer.slowing == MODEL_SLOWING and not observer.is_settled
