@@ -16,6 +16,7 @@ from contact_mpc.control.drive_watch import DriveWatch
 from contact_mpc.control.lag import LagWatch
 from contact_mpc.control.mpc import Mpc
 from contact_mpc.control.reference_clock import ReferenceClock
+from contact_mpc.control.slip_watch import SlipWatch
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.errors import InputError
 from contact_mpc.model.kinematic_tree import REVOLUTE
@@ -63,7 +64,8 @@ class TrackerOutput:
     replacement : (float, Plan), optional
         A plan that takes the reference's place, and from when on, s of the motion.
     note : str
-        With "plan_kept": why there is no other plan; else what else is seen, such as joints that lack torque.
+        With "plan_kept": why there is no other plan; else what else is seen: joints that lack torque, fingers that
+        slide.
     """
 
     plan: CommandPlan
@@ -98,6 +100,7 @@ class Tracker:
         self._last: CommandPlan | None = None
         self._lag = LagWatch(config.lag_angle_deg, config.lag_distance_m)
         self._drives = DriveWatch(system, config.torque_shortfall)
+        self._slip = SlipWatch(system, self._mpc.model, config.contact_reach_m, config.slip_speed_m_s)
         self._clock = ReferenceClock(config.wait_angle_deg, config.wait_distance_m, config.wait_longest_s)
         self._is_lost = self._has_given_up = False
 
@@ -126,6 +129,7 @@ class Tracker:
         self._last, self._is_lost, self._has_given_up = None, False, False
         self._lag.reset()
         self._drives.reset()
+        self._slip.reset()
         self._clock.reset()
         self._adaptation.reset()
         self._mpc.reset()
@@ -154,7 +158,7 @@ class Tracker:
             return self._hold(state, NOT_FOLLOWING, angle_deg, distance_mm)
         t_s -= self._wait(state, t_s)
         before = self._command_at(state.t_ns, t_s)
-        weak = self._drives.update(state.t_ns, state.q[self.system.n_q_u :], before, state.tau)
+        note = self._watch(state, before)
         if not self._solve(state, t_s, before):
             self._mpc.reset()
             return self._hold(state, MODEL_FAILED, angle_deg, distance_mm)
@@ -162,8 +166,7 @@ class Tracker:
         hz = self._mpc.horizon
         return TrackerOutput(
             self._last, LAGGING if self._lag.is_lagging else OK, 1e3 * (time.perf_counter() - started),
-            int(hz.counts[0]), float(hz.last_change[0]), angle_deg, distance_mm,
-            note=f"less torque than commanded at {', '.join(weak)}" if weak else "",
+            int(hz.counts[0]), float(hz.last_change[0]), angle_deg, distance_mm, note=note,
         )  # fmt: skip
 
     def _wait(self, state: EstimatedState, t_s: float) -> float:
@@ -174,6 +177,14 @@ class Tracker:
             error = object_error(self.system, self._reference.plan, t_s - clock.delay_s, state.q)
             clock.update(state.t_ns - self._reference.start_ns, *error)
         return clock.delay_s
+
+    def _watch(self, state: EstimatedState, u: FloatArray) -> str:
+        """Return what is to be told of drives and fingers at a state under the command u (n_a,); "" for nothing."""
+        weak = self._drives.update(state.t_ns, state.q[self.system.n_q_u :], u, state.tau)
+        sliding = self._slip.update(state.t_ns, state.q)
+        notes = [f"less torque than commanded at {', '.join(weak)}"] if weak else []
+        notes += [f"fingers slide: {', '.join(sliding)}"] if sliding else []
+        return "; ".join(notes)
 
     def _solve(self, state: EstimatedState, t_s: float, before: FloatArray) -> bool:
         assert self._reference is not None

@@ -75,6 +75,9 @@ class TrackerConfig(BaseModel):
     torque_shortfall: float = _quantity(
         0.2, "1", "share of its effort limit that a joint's torque may lack unreported; 0: any", ge=0.0, le=1.0
     )
+    slip_speed_m_s: float = _quantity(
+        0.025, "m/s", "speed of a finger along the object, filtered over 1 s, from which it is reported; 0: any", ge=0.0
+    )
     give_up_s: float = _quantity(3.0, "s", "lag that lasts so long ends in a hold", gt=0.0)
 
     @property
