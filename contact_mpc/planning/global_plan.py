@@ -24,6 +24,7 @@ from contact_mpc.planning.motion import Motion
 from contact_mpc.planning.problem import Problem
 from contact_mpc.planning.refinement import Refiner
 from contact_mpc.planning.rrt import SEED_STEP, GrownTree, TreePlanner
+from contact_mpc.planning.timing import step_times
 
 FloatArray = NDArray[np.float64]
 NEAR, CLOSE = 2.0, 0.95  # tolerances of the goal within which a tree arrives: at first, and from within the first
@@ -221,11 +222,10 @@ def replay(problem: Problem, plan: Plan) -> Replay:
 
 
 def _build_plan(motion: Motion, trees: tuple[GrownTree, ...], seed: int) -> Plan:
-    """Time the rows of a motion by the speed of their commands; forces become impulses of the steps."""
+    """Time the rows of a motion; forces become impulses of the steps."""
     problem, rows, (q_start, u_start) = motion.planner.problem, motion.rows, motion.start
     u, q = np.vstack([u_start, *rows.u]), np.vstack([q_start, *rows.q])
-    slowest = np.max(np.abs(np.diff(u, axis=0)), axis=1, initial=0.0) / problem.file.speed_rad_per_s
-    dt = np.maximum(slowest, problem.file.rrt.h_s)
+    dt = step_times(problem.system, q, u, np.array(rows.is_free, dtype=np.bool_), problem.file.timing)
     impulses = np.zeros((len(u), len(motion.planner.model.mu), 3))
     if rows.force:
         impulses[1:] = np.array(rows.force) * dt[:, None, None]

@@ -14,6 +14,7 @@ from contact_mpc.model.rotations import matrix_to_quaternion, rotation_from_rpy
 from contact_mpc.model.system import System, load_system
 from contact_mpc.model.system_config import read_yaml, validate
 from contact_mpc.model.urdf import Urdf
+from contact_mpc.planning.timing import TimingConfig
 
 FloatArray = NDArray[np.float64]
 FREE_COORDINATES = ("x_m", "y_m", "z_m", "roll_rad", "pitch_rad", "yaw_rad")
@@ -144,7 +145,10 @@ class ProblemFile(_Frozen):
     tolerance_mm: float = Field(gt=0.0, le=1000.0)
     rrt: RrtConfig
     contacts: ContactConfig
-    speed_rad_per_s: float = Field(default=1.0, gt=0.0, description="fastest change of a command, rad/s (m/s)")
+    plan_step_rad: float = Field(
+        default=1.0, gt=0.0, description="largest change of a command per step of a plan while it holds, rad (m)"
+    )
+    timing: TimingConfig = TimingConfig()
     refinement: dict[str, float | int | str] = Field(
         default_factory=dict, description="parameters of the trajectory optimisation of segments"
     )

@@ -20,6 +20,7 @@ from contact_mpc.planning.tree_arrays import REGRASP
 from contact_mpc.planning.tree_file import load_tree, save_tree
 
 PLAYED = 1e-5  # rad, m: steps of the tree start from a smoothed solution, those of a motion do not
+WHOLE_STEP_RAD = 10.0  # of a plan: edges of a tree are not divided
 TURN_RAD = 1.2  # more than one grasp turns the disc
 
 
@@ -54,6 +55,8 @@ def test_every_instant_follows_from_the_one_before_in_the_unsmoothed_model(
 
 def test_playing_a_tree_makes_its_nodes_again(planner: TreePlanner) -> None:
     """Every edge, also a regrasp of many steps, is a motion of the model: the path ends where the tree has its node."""
+    file = planner.problem.file.model_copy(update={"plan_step_rad": WHOLE_STEP_RAD})
+    planner = TreePlanner(replace(planner.problem, file=file))
     grown = planner.grow(seed=1)
     motion = Motion(planner, grown.tree.q[0], grown.tree.u[0])
     tree = grown.tree
@@ -75,7 +78,8 @@ def test_free_fingers_push_nothing(found: GlobalPlan) -> None:
 
 def test_commands_move_no_faster_than_asked(found: GlobalPlan, planner: TreePlanner) -> None:
     change = np.abs(np.diff(found.plan.u, axis=0)).max(axis=1)
-    assert np.all(change / np.diff(found.plan.times_s) <= planner.problem.file.speed_rad_per_s * (1 + 1e-9))
+    assert np.all(change / np.diff(found.plan.times_s) <= planner.problem.file.timing.command_rad_per_s * (1 + 1e-9))
+    assert change[~found.is_free[1:]].max() <= planner.problem.file.plan_step_rad + 1e-9
     assert change[found.is_free[1:]].max() <= max(FREE_STEP_RAD, planner.problem.file.contacts.preload_rad) + 0.2
 
 
