@@ -4,7 +4,8 @@ One grasp turns by `turn_deg` at most. So a long way is cut: the fingers lift th
 about the axis of what is left (trajectory optimisation from fingers that roll), put it down, let go, and travel back to
 the grasp of the start, moved to where the object lies. Each segment is planned from the measured state, so what one
 missed the next makes good. Wrong for an object whose shape does not fit the start's grasp after a turn; such a grasp
-is refused by its balance. Nothing holds the object while it lies: the support must be level.
+is refused by its balance. Nothing holds the object while it lies: the support must be level. In a system without
+supports the object stays where it is let go.
 """
 
 from dataclasses import dataclass
@@ -92,11 +93,13 @@ class ReorientationPlanner:
         self._turning_model = build_model(system, config.trajopt.h_s, config.trajopt.friction)
         fingers, gaps = finger_of_pairs(system), self._gaps(start_q)
         self._grips = compute_grasp(system, start_q, config.minimum_force_n, config.grasp_friction).pairs
-        support = np.flatnonzero(fingers < 0)
-        nearest = support[np.argmin(gaps[support])]
         self._p_held = system.object_pose(start_q)[1]
-        self._p_lying = self._p_held - float(gaps[nearest]) * self._newton.con.n[nearest]
-        self._up = self._newton.con.n[nearest].copy()
+        self._p_lying, self._up = self._p_held, np.zeros(3)
+        support = np.flatnonzero(fingers < 0)
+        if len(support):
+            nearest = support[np.argmin(gaps[support])]
+            self._p_lying = self._p_held - float(gaps[nearest]) * self._newton.con.n[nearest]
+            self._up = self._newton.con.n[nearest].copy()
         self._grasp: Shifted | None = None
 
     def begin(self, plan: Plan) -> None:

@@ -102,3 +102,22 @@ def test_fingers_let_go_along_their_normals(task: TaskConfig, planner: Reorienta
 def test_it_rests_where_the_goal_is_reached(task: TaskConfig, planner: ReorientationPlanner) -> None:
     q = make_goal_plan(task).q[-1]
     assert planner.next_segment(q, task.start_u) is None
+
+
+def test_without_a_support_fingers_let_go_and_grip_anew_where_the_object_floats() -> None:
+    floating = load_task("planar_hand_ball_180")
+    system, planner = floating.system, build_planner(floating)
+    planner.begin(make_goal_plan(floating))
+    turn = planner.next_segment(floating.start_q, floating.start_u)
+    assert turn is not None and turn.plan is not None and turn.is_tracked
+    turned_deg = np.rad2deg(turn.plan.q[-1][2] - turn.plan.q[0][2])
+    assert abs(turned_deg) == pytest.approx(floating.planner["turn_deg"], abs=ROUNDING_DEG)
+    regrasp = planner.next_segment(turn.plan.q[-1], turn.plan.u[-1])
+    assert regrasp is not None and regrasp.plan is not None and not regrasp.is_tracked
+    assert np.array_equal(regrasp.plan.q[:, :3], np.tile(turn.plan.q[-1][:3], (len(regrasp.plan.q), 1)))
+    model = build_model(system)
+    newton = make_newton(model)
+    rows = zip(regrasp.plan.q, regrasp.plan.u, strict=True)
+    gaps = np.array([measure_gaps(model, newton, np.concatenate([q[:3], u])).copy() for q, u in rows])
+    assert np.all(gaps[3:5].min(axis=1) > CLEAR_M)  # away, and at the new place
+    assert np.sum(gaps[-1] < 0.0) == 2  # both fingers press

@@ -45,14 +45,9 @@ def test_a_problem_of_another_system_is_refused(task: TaskConfig) -> None:
 
 
 def test_a_reference_names_one_source(tmp_path: Path) -> None:
-    text = resource("tasks", "planar_hand_ball_180").read_text().replace("  seed: 0", "  seed: 0\n  plan_file: a.npz")
+    both = "reference: {problem: planar_hand_ball, plan_file: a.npz}\n"
+    text = resource("tasks", "planar_hand_ball").read_text() + both
     path = tmp_path / "task.yaml"
     path.write_text(text)
     with pytest.raises(ConfigError, match="give either plan_file or problem"):
         load_task(path)
-
-
-def test_the_task_of_180_degrees_is_planned_as_a_tree() -> None:
-    task = load_task("planar_hand_ball_180")
-    assert task.reference is not None and task.reference.problem == "planar_hand_ball"
-    assert task.goal.angle_deg == 180.0
