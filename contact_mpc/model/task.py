@@ -56,7 +56,7 @@ class ReferenceConfig(_Frozen):
     problem: str | None = Field(default=None, description="name in config/planning, of the same system")
     seed: int = Field(default=0, ge=0, description="of the tree")
     friction: float | None = Field(
-        default=None, ge=0.0, description="that the plan counts on, below the real one for a margin; the problem's if none"
+        default=None, ge=0.0, description="that the plan counts on, below the real one for a margin; else the problem's"
     )
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""When the steps of a plan are made: as fast as commands and objects may move, with rests where fingers let go and grip.
+"""When the steps of a plan are made: as fast as commands and objects may move, with rests to let go and to grip.
 
 A quasi-dynamic plan says where things go, not how fast: its objects stop after each step. What moves them for real has
 inertia, and follows the better the slower the plan. Free fingers have no such limit, and their steps, which get smaller
