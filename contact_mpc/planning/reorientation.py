@@ -39,6 +39,7 @@ PRESS_S = 0.3  # time in which the commands of a turn take over where the finger
 LOOSE_M = 1e-3  # gap to which fingers let go slowly: at what speed they slide off, the object rolls on
 FIRST_OFFSET_M = 1e-3  # of the object from where the start holds it: with more the fingers grip anew at once
 LEAST_TURN_RAD = 0.05  # less than this is no progress
+HALF_TURN_RAD = 0.05  # so near to half a turn the fingers turn whichever way they can roll further
 
 
 class ReorientationConfig(BaseModel):
@@ -130,18 +131,25 @@ class ReorientationPlanner:
         On an object of another size the fingers rest elsewhere than planned, with other forces. Commands that are
         moved as far as the joints are stretch the joints' springs as planned, so that the forces are those planned.
         """
-        system, config, self._grasp = self.system, self.config, None
+        system, self._grasp = self.system, None
         q = self._place(grasp.q, system.object_pose(q_now)[0], system.object_pose(grasp.q)[1])
         moved = (q_now - grasp.q)[system.n_q_u :]
+        _, way, rolled = max((self._roll_far(q, item) for item in _ways_round(left)), key=lambda item: item[0])
+        if not rolled.is_complete:
+            return Segment(None, reason=f"no turn from this grasp: {rolled.reason}")
+        return self._optimise(q, u, way, rolled, moved)
+
+    def _roll_far(self, q: FloatArray, left: FloatArray) -> tuple[float, FloatArray, RollingPath]:
+        """Return how far, rad, fingers at q (n_q,) roll along a turn of `left` (3,), the object's way, and theirs."""
         whole = float(np.linalg.norm(left))
-        angle = min(whole, np.deg2rad(config.turn_deg))
-        while angle >= min(LEAST_TURN_RAD, whole):
+        angle = min(whole, np.deg2rad(self.config.turn_deg))
+        while True:
             way = self._turning_way(q, left * (angle / whole), angle == whole)
             rolled = self._roll(q, way)
-            if rolled.is_complete:
-                return self._optimise(q, u, way, rolled, moved)
-            angle *= 0.9 * max(len(rolled.q), 1) / len(way)
-        return Segment(None, reason=f"no turn from this grasp: {rolled.reason}")
+            shorter = angle * 0.9 * max(len(rolled.q), 1) / len(way)
+            if rolled.is_complete or shorter < min(LEAST_TURN_RAD, whole):
+                return angle if rolled.is_complete else 0.0, way, rolled
+            angle = shorter
 
     def _turning_way(self, q: FloatArray, turn: FloatArray, is_last: bool) -> FloatArray:
         """Return rows (T + 1, n_q) of the object that is lifted, turned, and put down again unless it is the last."""
@@ -246,6 +254,12 @@ class ReorientationPlanner:
 
     def _plan(self, times_s: FloatArray, q: FloatArray, u: FloatArray) -> Plan:
         return Plan(times_s, q, u, np.zeros_like(u), np.zeros((len(u), 0, 3)), {"planner": "reorientation"})
+
+
+def _ways_round(left: FloatArray) -> list[FloatArray]:
+    """Return a rotation vector (3,), and near half a turn, where noise decides which, that of the other way round."""
+    angle = float(np.linalg.norm(left))
+    return [left] if angle < np.pi - HALF_TURN_RAD else [left, left * (1.0 - 2.0 * np.pi / angle)]
 
 
 def _smooth(s: float) -> float:

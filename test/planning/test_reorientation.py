@@ -111,7 +111,7 @@ def test_without_a_support_fingers_let_go_and_grip_anew_where_the_object_floats(
     turn = planner.next_segment(floating.start_q, floating.start_u)
     assert turn is not None and turn.plan is not None and turn.is_tracked
     turned_deg = np.rad2deg(turn.plan.q[-1][2] - turn.plan.q[0][2])
-    assert abs(turned_deg) == pytest.approx(floating.planner["turn_deg"], abs=ROUNDING_DEG)
+    assert turned_deg == pytest.approx(floating.planner["turn_deg"], abs=ROUNDING_DEG)
     regrasp = planner.next_segment(turn.plan.q[-1], turn.plan.u[-1])
     assert regrasp is not None and regrasp.plan is not None and not regrasp.is_tracked
     assert np.array_equal(regrasp.plan.q[:, :3], np.tile(turn.plan.q[-1][:3], (len(regrasp.plan.q), 1)))
