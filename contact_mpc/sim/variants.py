@@ -23,6 +23,7 @@ TASK_WEIGHTS = ("object_rotation_weight", "object_position_weight", "command_wei
 ABLATIONS: dict[str, dict[str, Any]] = {  # label: parameters; None is the friction of the system file
     "one step": {"mpc_tracker.horizon_steps": 1},
     "one iteration per command": {"mpc_tracker.iterations": 1},
+    "two iterations per command": {"mpc_tracker.iterations": 2},
     "model friction of the system file": {"mpc_tracker.friction": None},
     "no integral action on commands that move the object": {"mpc_tracker.adaptation_s": 0.0},
     "no adaptation to the camera's noise": {"state_estimator.estimator.noise_adaptation": 0.0},
