@@ -55,9 +55,6 @@ class ReferenceConfig(_Frozen):
     plan_file: str | None = Field(default=None, description="plan file, beside the task file or by its path")
     problem: str | None = Field(default=None, description="name in config/planning, of the same system")
     seed: int = Field(default=0, ge=0, description="of the tree")
-    friction: float | None = Field(
-        default=None, ge=0.0, description="that the plan counts on, below the real one for a margin; else the problem's"
-    )
 
     @model_validator(mode="after")
     def _check_source(self) -> "ReferenceConfig":

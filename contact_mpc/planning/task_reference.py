@@ -8,7 +8,7 @@ from contact_mpc.errors import PlanError
 from contact_mpc.model.plan import Plan, load_plan
 from contact_mpc.model.task import TaskConfig
 from contact_mpc.planning.global_plan import plan_globally
-from contact_mpc.planning.problem import Problem, load_problem
+from contact_mpc.planning.problem import load_problem
 from contact_mpc.planning.rrt import TreePlanner
 
 STARTS_AT_M = 1e-3  # rad and m that a stored plan's start may be off the task's
@@ -31,15 +31,12 @@ def make_reference(task: TaskConfig) -> Plan:
             raise PlanError(f"{source.plan_file}: does not start at start of {task.path}; plan again from there")
         return plan
     assert source.problem is not None
-    problem = load_problem(source.problem)
-    if source.friction is not None:
-        problem = replace(problem, file=problem.file.model_copy(update={"friction": source.friction}))
-    return _grow_reference(task, problem, source.seed)
+    return _grow_reference(task, source.problem, source.seed)
 
 
-def _grow_reference(task: TaskConfig, problem: Problem, seed: int) -> Plan:
+def _grow_reference(task: TaskConfig, name: str, seed: int) -> Plan:
     """Plan by trees from the task's start to the task's goal, stretched to the task's duration."""
-    system, name = task.system, problem.file.name
+    problem, system = load_problem(name), task.system
     if problem.system.digest != system.digest:
         raise PlanError(f"{task.path}: reference.problem '{name}' is of system '{problem.system.name}', not the task's")
     goal_u = system.q_from_object_pose(*task.goal_pose(), task.start_q)
