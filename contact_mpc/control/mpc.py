@@ -10,7 +10,7 @@ from contact_mpc.dynamics.newton import measure_gaps
 from contact_mpc.geometry.fingers import closest_pair_per_finger, finger_rows
 from contact_mpc.model.gravity_torque import GravityTorque
 from contact_mpc.model.system import System
-from contact_mpc.optimisation.grip import Grip, make_grip
+from contact_mpc.optimisation.contact_trust import make_contact_trust
 from contact_mpc.optimisation.horizon import build_bounds, build_weights, forget_solution, improve, make_horizon
 
 FloatArray = NDArray[np.float64]
@@ -26,7 +26,8 @@ class Mpc:
         self.system, self.config = system, config
         self.model = build_model(system, config.h_s, config.friction)
         self._fingers = finger_rows(system)
-        self.horizon = make_horizon(self.model, system.n_q, config.horizon_steps, self._make_grip())
+        trust = make_contact_trust(self.model, config.horizon_steps, self._fingers, config.contact_trust_weight)
+        self.horizon = make_horizon(self.model, system.n_q, config.horizon_steps, trust)
         self.weights = build_weights(
             system, config.object_rotation_weight, config.object_position_weight, config.terminal_scale,
             config.command_weight, config.rate_weight,
@@ -80,7 +81,7 @@ class Mpc:
         hz.u_ref[:] = u_ref
         hz.u_before[:] = u_before
         self._match_contacts(u_before)
-        self._ask_for_grip()
+        self._watch_contacts()
         self._bound_stretch(q)
 
     def _match_contacts(self, u_before: FloatArray) -> None:
@@ -91,29 +92,15 @@ class Mpc:
             gaps = measure_gaps(self.model, hz.newton, hz.q[0])
             np.maximum(config.minimum_gap_m - gaps, 0.0, out=hz.offset)
 
-    def _make_grip(self) -> Grip | None:
-        config = self.config
-        has_trust_region = config.contact_trust_weight > 0.0
-        if not has_trust_region and config.minimum_force_weight == 0.0:
-            return None
-        grip = make_grip(self.model, config.horizon_steps, self._fingers, has_trust_region)
-        grip.least[: self._fingers.max() + 1] = config.minimum_force_n
-        return grip
-
-    def _ask_for_grip(self) -> None:
-        """Let the fingers with a contact within reach support; the gaps are those of the state."""
-        grip, config = self.horizon.grip, self.config
-        if not grip.root.size:
+    def _watch_contacts(self) -> None:
+        """Let the trust region hold for the closest contact within reach of each finger, at the gaps of the state."""
+        watched = self.horizon.contact_trust.watched
+        if not watched.size:
             return
-        near = closest_pair_per_finger(self._fingers, self.horizon.newton.con.phi, config.contact_reach_m)
+        near = closest_pair_per_finger(self._fingers, self.horizon.newton.con.phi, self.config.contact_reach_m)
         near = near[self._fingers[near] >= 0]
-        fingers, count = self._fingers[near], self._fingers.max() + 1
-        grip.root[:] = 0.0
-        grip.root[fingers] = np.sqrt(config.minimum_force_weight)
-        if grip.watched.size:
-            grip.watched[:] = -1
-            grip.watched[fingers] = near
-            grip.root[count:] = np.sqrt(config.contact_trust_weight)
+        watched[:] = -1
+        watched[self._fingers[near]] = near
 
     def _bound_stretch(self, q: FloatArray) -> None:
         """Let K (u - q_a) + g(q_a) stay within the share of the effort limits, with the weight g of the state."""

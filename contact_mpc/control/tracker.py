@@ -15,7 +15,6 @@ from contact_mpc.control.command_adaptation import CommandAdaptation
 from contact_mpc.control.drive_watch import DriveWatch
 from contact_mpc.control.lag import LagWatch
 from contact_mpc.control.mpc import Mpc
-from contact_mpc.control.reference_clock import ReferenceClock
 from contact_mpc.control.slip_watch import SlipWatch
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.errors import InputError
@@ -101,7 +100,6 @@ class Tracker:
         self._lag = LagWatch(config.lag_angle_deg, config.lag_distance_m)
         self._drives = DriveWatch(system, config.torque_shortfall)
         self._slip = SlipWatch(system, self._mpc.model, config.contact_reach_m, config.slip_speed_m_s)
-        self._clock = ReferenceClock(config.wait_angle_deg, config.wait_distance_m, config.wait_longest_s)
         self._is_lost = self._has_given_up = False
 
     @property
@@ -122,7 +120,6 @@ class Tracker:
         self._reference = reference
         self._adaptation.reset()
         self._lag.reset()
-        self._clock.reset()
 
     def reset(self) -> None:
         """Forget the last solution, and that the object was lost or did not follow."""
@@ -130,7 +127,6 @@ class Tracker:
         self._lag.reset()
         self._drives.reset()
         self._slip.reset()
-        self._clock.reset()
         self._adaptation.reset()
         self._mpc.reset()
 
@@ -156,7 +152,6 @@ class Tracker:
         self._has_given_up |= self._lag.update(state.t_ns, angle_deg, distance_mm) >= config.give_up_s
         if self._has_given_up:
             return self._hold(state, NOT_FOLLOWING, angle_deg, distance_mm)
-        t_s -= self._wait(state, t_s)
         before = self._command_at(state.t_ns, t_s)
         note = self._watch(state, before)
         if not self._solve(state, t_s, before):
@@ -168,15 +163,6 @@ class Tracker:
             self._last, LAGGING if self._lag.is_lagging else OK, 1e3 * (time.perf_counter() - started),
             int(hz.counts[0]), float(hz.last_change[0]), angle_deg, distance_mm, note=note,
         )  # fmt: skip
-
-    def _wait(self, state: EstimatedState, t_s: float) -> float:
-        """Return by how much, s, the reference is behind the time t_s of the motion, so that the objects keep up."""
-        assert self._reference is not None
-        clock = self._clock
-        if clock.waits:
-            error = object_error(self.system, self._reference.plan, t_s - clock.delay_s, state.q)
-            clock.update(state.t_ns - self._reference.start_ns, *error)
-        return clock.delay_s
 
     def _watch(self, state: EstimatedState, u: FloatArray) -> str:
         """Return what is to be told of drives and fingers at a state under the command u (n_a,); "" for nothing."""

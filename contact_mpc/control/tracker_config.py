@@ -36,10 +36,6 @@ class TrackerConfig(BaseModel):
     terminal_scale: float = _quantity(1.0, "1", "factor of both at the last step", ge=0.0)
     command_weight: float = _quantity(60.0, "1/rad^2", "cost of the command's distance from the reference", gt=0.0)
     rate_weight: float = _quantity(60.0, "1/rad^2", "cost of the command's change from step to step", ge=0.0)
-    minimum_force_n: float = _quantity(0.5, "N", "normal force per supporting finger below which it costs", ge=0.0)
-    minimum_force_weight: float = _quantity(
-        0.0, "1/N^2", "cost of what a supporting finger's normal force lacks; 0: none", ge=0.0, le=10.0
-    )
     contact_trust_weight: float = _quantity(
         0.0, "1/N^2", "cost of linearised contact forces outside their friction cones, a contact trust region; 0: none",
         ge=0.0, le=10.0,
@@ -62,11 +58,6 @@ class TrackerConfig(BaseModel):
     contact_reach_m: float = _quantity(
         4.0e-3, "m", "contact matching: pairs with a larger gap are no contacts", gt=0.0, le=0.05
     )
-    wait_angle_deg: float = _quantity(
-        0.0, "deg", "object error at which the reference's clock stands still; 0: it never waits", ge=0.0
-    )
-    wait_distance_m: float = _quantity(0.005, "m", "the same of the object's position", gt=0.0)
-    wait_longest_s: float = _quantity(1.0, "s", "the reference waits no longer than this in all", ge=0.0, le=100.0)
     newton_tolerance: float = _quantity(1.0e-6, "1", "of the model's step, on kappa * decrement^2", gt=0.0, le=1e-2)
     lost_angle_deg: float = _quantity(60.0, "deg", "object error from which the object counts as lost", gt=0.0)
     lost_distance_m: float = _quantity(0.05, "m", "object error from which the object counts as lost", gt=0.0)

@@ -9,7 +9,7 @@ with e_k the tangent difference of the object to its reference and its change A 
 stretch of the joints' springs at the end of a step is bounded about the roll-out's joints, as if these stayed where
 they are: exact when iterations have settled. Where the bounds contradict each other, that of the first step goes
 before the limits, both before the trust region, and this before the stretch, which a solve then only comes nearer.
-A `Grip` adds one-sided costs on the contact forces, with the same linearisation.
+A `ContactTrust` adds one-sided costs on the contact forces, with the same linearisation.
 T = 1 with V = 0 is the controller of seeds/003, "Controller". The states are eliminated, the box program in du is
 solved by `box_qp`, and u is the nominal of the next iteration.
 """
@@ -30,7 +30,7 @@ from contact_mpc.model.kinematic_tree import FREE, REVOLUTE, Tree
 from contact_mpc.model.rotations import quaternion_log, quaternion_multiply
 from contact_mpc.model.system import System
 from contact_mpc.optimisation.box_qp import StagedHessian, solve_box_qp
-from contact_mpc.optimisation.grip import Grip, make_grip, record_forces, write_hinges
+from contact_mpc.optimisation.contact_trust import ContactTrust, make_contact_trust, record_cones, write_hinges
 from contact_mpc.optimisation.hinged_qp import solve_hinged_qp
 
 FloatArray = NDArray[np.float64]
@@ -102,20 +102,21 @@ class Horizon(NamedTuple):
     counts: NDArray[np.int64]
     last_change: FloatArray
     newton: Newton
-    grip: Grip
+    contact_trust: ContactTrust
 
 
-def make_horizon(model: Model, n_q: int, T: int, grip: Grip | None = None) -> Horizon:
-    """Allocate for T steps of a model with n_q configuration variables; without costs on contact forces by default."""
+def make_horizon(model: Model, n_q: int, T: int, contact_trust: ContactTrust | None = None) -> Horizon:
+    """Allocate for T steps of a model with n_q configuration variables; without a contact trust region by default."""
     n_v, n_a, n_c, n_u = model.tree.dof_body.shape[0], model.K.shape[0], model.mu.shape[0], model.n_v_u
-    grip = make_grip(model, T, np.full(n_c, -1)) if grip is None else grip
+    if contact_trust is None:
+        contact_trust = make_contact_trust(model, T, np.full(n_c, -1), 0.0)
     return Horizon(
         np.zeros((T + 1, n_q)), np.zeros((T, n_a)), np.zeros((T + 1, n_q)), np.zeros((T, n_a)), np.zeros(n_a),
         np.zeros(n_c), np.zeros((T, n_v)), np.zeros((T, n_c, 3)), np.zeros((T, n_v, n_v)), np.zeros((T, n_v, n_a)),
         np.zeros((n_v, n_v + n_a)), np.zeros((T, n_u)),
         StagedHessian(np.zeros(T * n_a), np.zeros(T * n_a), np.zeros((T * n_u, T * n_a)), n_a),
         np.zeros(T * n_a), np.zeros(T, dtype=np.int64), np.zeros(3, dtype=np.int64),
-        np.zeros(1), make_newton(model), grip,
+        np.zeros(1), make_newton(model), contact_trust,
     )
 
 
@@ -161,8 +162,8 @@ def roll_out(model: Model, hz: Horizon, kappa: float, tolerance: float, linearis
         if linearise:
             solve_derivatives(model, hz.newton, kappa, hz.X)
             tangent_derivatives(model, hz.newton, hz.X, hz.A[k], hz.B[k])
-            if hz.grip.root.shape[0] > 0:
-                record_forces(model, hz.newton, kappa, hz.X, hz.grip, k)
+            if hz.contact_trust.watched.shape[0] > 0:
+                record_cones(model, hz.newton, kappa, hz.X, hz.contact_trust, k)
     return True
 
 
@@ -239,10 +240,10 @@ def solve_program(model: Model, hz: Horizon, weights: Weights, bounds: Bounds) -
     T, n_a = hz.u.shape
     lower, upper, du = np.empty(T * n_a), np.empty(T * n_a), np.zeros(T * n_a)
     _bound_changes(hz, bounds, lower, upper)
-    if hz.grip.root.shape[0] > 0:
-        write_hinges(hz.A, hz.B, hz.grip)
+    if hz.contact_trust.watched.shape[0] > 0:
+        write_hinges(hz.A, hz.B, hz.contact_trust)
         status, factorisations, _rounds = solve_hinged_qp(
-            hz.H, hz.f, hz.grip.rows, hz.grip.level, lower, upper, du
+            hz.H, hz.f, hz.contact_trust.rows, hz.contact_trust.level, lower, upper, du
         )
     else:
         status, factorisations, _residual = solve_box_qp(hz.H, hz.f, lower, upper, du)

@@ -29,10 +29,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {  # label: parameters; None is the frict
     "no adaptation to the camera's noise": {"state_estimator.estimator.noise_adaptation": 0.0},
     "no limits of torques": {"mpc_tracker.torque_share": 0.0},
     "with torques within 90 % of the limits": {"mpc_tracker.torque_share": 0.9},
-    "with a cost of fingers that press less than 0.5 N": {"mpc_tracker.minimum_force_weight": 0.1},
     "with a contact trust region": {"mpc_tracker.contact_trust_weight": 1.0},
-    "no waiting for an object that lags": {"mpc_tracker.wait_angle_deg": 0.0},
-    "with waiting for an object that lags by 6 degrees": {"mpc_tracker.wait_angle_deg": 6.0},
 }
 GENEROUS_SAMPLES, GENEROUS_ELITES = 40, 5  # of the sampling controller, beyond the budget of time
 

@@ -30,29 +30,21 @@ def lifted(task: TaskConfig) -> np.ndarray:
 
 def test_without_them_the_program_has_no_rows_and_no_limits_of_stretch(each_task: TaskConfig) -> None:
     mpc = solved(each_task)
-    assert mpc.horizon.grip.root.size == mpc.horizon.grip.watched.size == 0
+    assert mpc.horizon.contact_trust.watched.size == mpc.horizon.contact_trust.rows.size == 0
     assert np.all(np.isinf(mpc.bounds.stretch_max)) and np.all(np.isinf(mpc.bounds.stretch_min))
 
 
-def test_fingers_that_touch_support(each_task: TaskConfig) -> None:
-    grip = solved(each_task, minimum_force_weight=0.25, minimum_force_n=0.7).horizon.grip
-    np.testing.assert_array_equal(grip.root, 0.5)
-    np.testing.assert_array_equal(grip.least, 0.7)
-
-
-def test_fingers_out_of_reach_are_not_asked_for_force() -> None:
+def test_fingers_out_of_reach_are_not_in_the_trust_region() -> None:
     from contact_mpc.model.task import load_task
 
     task = load_task("allegro_ball")
-    grip = solved(task, lifted(task), minimum_force_weight=0.25, contact_trust_weight=1.0).horizon.grip
-    assert np.all(grip.root[:4] == 0.0) and np.all(grip.watched == -1)
+    assert np.all(solved(task, lifted(task), contact_trust_weight=1.0).horizon.contact_trust.watched == -1)
 
 
 def test_trust_region_watches_the_closest_contact_of_each_finger(each_task: TaskConfig) -> None:
-    mpc = solved(each_task, contact_trust_weight=4.0)
-    grip, count = mpc.horizon.grip, len(mpc.horizon.grip.watched)
-    assert np.all(grip.root[:count] == 0.0) and np.all(grip.root[count:] == 2.0)
-    np.testing.assert_array_equal(grip.finger[grip.watched], np.arange(count))
+    trust = solved(each_task, contact_trust_weight=4.0).horizon.contact_trust
+    np.testing.assert_array_equal(trust.root, 2.0)
+    np.testing.assert_array_equal(trust.finger[trust.watched], np.arange(len(trust.watched)))
 
 
 @pytest.mark.parametrize("share", [0.5, 1.0])
