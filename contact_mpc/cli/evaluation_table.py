@@ -66,6 +66,8 @@ def _make_summary(result: dict[str, Any], wanted: int) -> Table:
         differences = result["commands_max_abs_diff"]
         equal = sum(item == 0.0 for item in differences)
         table.add_row("commands as in one process, bit for bit", f"{equal} of {len(differences)} trials")
+    for kind, counts in result["reports"].items():
+        table.add_row(f"tracker reported: {kind}", f"{counts['trials']} trials, {counts['goal_met']} met the goal")
     for key, name in (("solve_cpu_ms", "CPU time"), ("solve_ms", "wall time")):
         table.add_row(f"{name} per command", _long(result[key], ("median", "p99", "max"), "ms"))
     return table

@@ -5,7 +5,6 @@ import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that i
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,12 +23,11 @@ from contact_mpc.model.plan import save_plan
 from contact_mpc.model.resources import resource_names
 from contact_mpc.model.rotations import rpy_from_rotation
 from contact_mpc.model.task import TaskConfig, load_task
-from contact_mpc.planning.grasp_search import FRICTION_STEPS, GraspCandidate, GraspSearch, search_grasp
+from contact_mpc.planning.grasp_search import FRICTION_STEPS, GraspCandidate, search_grasp
 from contact_mpc.planning.holding import describe_refusal
-from contact_mpc.planning.trajectory_optimisation import TrajoptResult, object_path, plan_task
+from contact_mpc.planning.task_grasp import make_search
+from contact_mpc.planning.trajectory_optimisation import TrajoptResult, plan_task
 
-GRASP_INSTANTS = 8
-GRASP_TURN_FACTOR = 1.1
 METHODS = ("trajopt", "rrt")
 
 
@@ -155,12 +153,7 @@ def _table(config: TaskConfig, path: Path, figures: dict[str, Any]) -> Table:
 
 def _search(config: TaskConfig, samples: int, spread_rad: float, seed: int, as_json: bool) -> None:
     """Print the best start posture of so many samples as the start section of a task file."""
-    system = config.system
-    turns = [_further(config.about(axis)) for axis in config.axes or ("",)]
-    search = GraspSearch(
-        system, config.start_q, lambda q: [object_path(turn, q, GRASP_INSTANTS)[:, : system.n_q_u] for turn in turns],
-        seed, minimum_force_n=float(config.planner.get("minimum_force_n", 1.0)), spread_rad=spread_rad,
-    )
+    search = make_search(config, seed, spread_rad)
     with _progress("searching", samples) as report:
         best = search_grasp(search, samples, report)
     reached = best is not None and best.fraction >= 1.0
@@ -170,11 +163,6 @@ def _search(config: TaskConfig, samples: int, spread_rad: float, seed: int, as_j
         Console().print(yaml.safe_dump({"start": result["start"]}, sort_keys=False, default_flow_style=None))
     emit(result, as_json, _grasp_table(result))
     raise typer.Exit(0 if reached else EXIT_GOAL_MISSED)
-
-
-def _further(config: TaskConfig) -> TaskConfig:
-    """Return the task with a larger turn, so that the grasp has some to spare."""
-    return replace(config, goal=replace(config.goal, angle_deg=GRASP_TURN_FACTOR * config.goal.angle_deg))
 
 
 def _grasp_figures(config: TaskConfig, best: GraspCandidate | None) -> dict[str, Any]:

@@ -34,7 +34,9 @@ class Campaign:
     is_interrupted: bool
 
 
-def make_cases(task: TaskConfig, axis: str, plan_file: Path | None = None) -> tuple[Case, ...]:
+def make_cases(
+    task: TaskConfig, axis: str, plan_file: Path | None = None, must_hold: bool = True
+) -> tuple[Case, ...]:
     """Return the turns of an evaluation, each with its reference.
 
     Parameters
@@ -45,6 +47,8 @@ def make_cases(task: TaskConfig, axis: str, plan_file: Path | None = None) -> tu
         One of "+x" .. "-z", or "all": every axis of the task file's goal.rotation_axes, its own where there are none.
     plan_file : Path, optional
         Reference of a single turn; by default every turn is planned.
+    must_hold : bool
+        Refuse a start or goal that cannot be held.
 
     Raises
     ------
@@ -61,7 +65,7 @@ def make_cases(task: TaskConfig, axis: str, plan_file: Path | None = None) -> tu
         for name in axes:
             turned = task.about(name)
             status.update(f"planning {task.name} {name}")
-            cases.append(Case(turned, other.submit(make_plan, turned).result()))
+            cases.append(Case(turned, other.submit(make_plan, turned, must_hold).result()))
     return tuple(cases)
 
 

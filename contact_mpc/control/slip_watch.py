@@ -51,6 +51,7 @@ class SlipWatch:
         """Begin anew."""
         self._states: deque[tuple[int, FloatArray]] = deque()
         self.speeds = dict.fromkeys(self._names, 0.0)
+        self.sliding_s = 0.0  # for how long at least one finger has been sliding
 
     def update(self, t_ns: int, q: FloatArray) -> list[str]:
         """Return the first links of the fingers that slide at t_ns, ns, in the state q (n_q,)."""
@@ -58,14 +59,18 @@ class SlipWatch:
             return []
         while self._states and self._states[0][0] < t_ns - WINDOW_NS:
             self._states.popleft()
+        elapsed_s = 0.0
         if self._states:
             last_ns = self._states[-1][0]
-            gain = 1.0 - np.exp(-(t_ns - last_ns) / NS_PER_S / FILTER_S)
+            elapsed_s = (t_ns - last_ns) / NS_PER_S
+            gain = 1.0 - np.exp(-elapsed_s / FILTER_S)
             now = self._measure(q, *self._states[0], t_ns)
             for finger, speed in self.speeds.items():
                 self.speeds[finger] = speed + gain * (now.get(finger, 0.0) - speed)
         self._states.append((t_ns, q.copy()))
-        return [self._names[finger] for finger, speed in self.speeds.items() if speed > self._slip_m_s]
+        sliding = [self._names[finger] for finger, speed in self.speeds.items() if speed > self._slip_m_s]
+        self.sliding_s = self.sliding_s + elapsed_s if sliding else 0.0
+        return sliding
 
     def _measure(self, q: FloatArray, before_ns: int, q_before: FloatArray, t_ns: int) -> dict[int, float]:
         """Return the slip speed of each finger with a contact within reach, m/s."""

@@ -30,6 +30,7 @@ NO_REFERENCE, OBJECT_LOST, NOT_FOLLOWING, MODEL_FAILED, BAD_STATE = (
     "no_reference", "object_lost", "not_following", "model_failed", "bad_state",
 )
 PLAN_KEPT = "plan_kept"
+NOTE_SEPARATOR = "; "
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,9 @@ class TrackerOutput:
         Commands; without points (hold) unless status is "ok", "lagging", "replanned" or "plan_kept".
     status : str
         "ok", "lagging" (the object is behind its reference), "no_reference", "object_lost", "not_following" (it has
-        been lagging for too long), "model_failed" (the model has no next state) or "bad_state"; of plans that are
-        played also "replanned", or "plan_kept": another one was searched in vain, and the running one goes on.
+        been lagging for too long, which is less where fingers slide), "model_failed" (the model has no next state) or
+        "bad_state"; of plans that are played also "replanned", or "plan_kept": another one was
+        searched in vain, and the running one goes on.
     solve_ms : float
         Wall time, ms.
     iterations : int
@@ -149,11 +151,12 @@ class Tracker:
         self._is_lost |= angle_deg > config.lost_angle_deg or distance_mm > 1e3 * config.lost_distance_m
         if self._is_lost:
             return self._hold(state, OBJECT_LOST, angle_deg, distance_mm)
-        self._has_given_up |= self._lag.update(state.t_ns, angle_deg, distance_mm) >= config.give_up_s
-        if self._has_given_up:
-            return self._hold(state, NOT_FOLLOWING, angle_deg, distance_mm)
         before = self._command_at(state.t_ns, t_s)
-        note = self._watch(state, before)
+        note = "" if self._has_given_up else self._watch(state, before)
+        lag_s = self._lag.update(state.t_ns, angle_deg, distance_mm)
+        self._has_given_up |= lag_s >= config.give_up_s or min(lag_s, self._slip.sliding_s) >= config.slip_give_up_s
+        if self._has_given_up:
+            return self._hold(state, NOT_FOLLOWING, angle_deg, distance_mm, note)
         if not self._solve(state, t_s, before):
             self._mpc.reset()
             return self._hold(state, MODEL_FAILED, angle_deg, distance_mm)
@@ -168,9 +171,9 @@ class Tracker:
         """Return what is to be told of drives and fingers at a state under the command u (n_a,); "" for nothing."""
         weak = self._drives.update(state.t_ns, state.q[self.system.n_q_u :], u, state.tau)
         sliding = self._slip.update(state.t_ns, state.q)
-        notes = [f"less torque than commanded at {', '.join(weak)}"] if weak else []
+        notes = [f"less torque than commanded: {', '.join(weak)}"] if weak else []
         notes += [f"fingers slide: {', '.join(sliding)}"] if sliding else []
-        return "; ".join(notes)
+        return NOTE_SEPARATOR.join(notes)
 
     def _solve(self, state: EstimatedState, t_s: float, before: FloatArray) -> bool:
         assert self._reference is not None
@@ -204,11 +207,12 @@ class Tracker:
         return CommandPlan(stamp_ns, times_s, commands, du, np.zeros_like(commands))
 
     def _hold(
-        self, state: EstimatedState, status: str, angle_deg: float = float("nan"), distance_mm: float = float("nan")
+        self, state: EstimatedState, status: str, angle_deg: float = float("nan"), distance_mm: float = float("nan"),
+        note: str = "",
     ) -> TrackerOutput:
         self._last = None
         plan = CommandPlan.hold(state.t_ns, self.system.n_a)
-        return TrackerOutput(plan, status, object_error_deg=angle_deg, object_error_mm=distance_mm)
+        return TrackerOutput(plan, status, object_error_deg=angle_deg, object_error_mm=distance_mm, note=note)
 
 
 def object_error(system: System, plan: Plan, t_s: float, q: FloatArray) -> tuple[float, float]:

@@ -70,6 +70,7 @@ class TrackerConfig(BaseModel):
         0.025, "m/s", "speed of a finger along the object, filtered over 1 s, from which it is reported; 0: any", ge=0.0
     )
     give_up_s: float = _quantity(3.0, "s", "lag that lasts so long ends in a hold", gt=0.0)
+    slip_give_up_s: float = _quantity(1.0, "s", "the same where fingers have been sliding as long", gt=0.0)
 
     @property
     def adaptation_gain(self) -> float:

@@ -18,8 +18,15 @@ def is_push(task: TaskConfig) -> bool:
     return bool(task.planner.get("method") == CONTACT_IMPLICIT)
 
 
-def make_plan(task: TaskConfig) -> Plan:
+def make_plan(task: TaskConfig, must_hold: bool = True) -> Plan:
     """Return the plan of a task.
+
+    Parameters
+    ----------
+    task : TaskConfig
+        The task.
+    must_hold : bool
+        Refuse a start or goal that cannot be held, where fingers roll.
 
     Raises
     ------
@@ -37,7 +44,7 @@ def make_plan(task: TaskConfig) -> Plan:
 
         return make_goal_plan(task)
     if not is_push(task):
-        return _optimise(task)
+        return _optimise(task, must_hold)
     from contact_mpc.planning.contact_implicit.task import plan_push
 
     result, plan = plan_push(task)
@@ -46,17 +53,17 @@ def make_plan(task: TaskConfig) -> Plan:
     return plan
 
 
-def _optimise(task: TaskConfig) -> Plan:
-    """Return the optimised plan of a task; where fingers shall roll, start and goal must be held."""
+def _optimise(task: TaskConfig, must_hold: bool) -> Plan:
+    """Return the optimised plan of a task; with must_hold, start and goal must be held where fingers shall roll."""
     from contact_mpc.planning.holding import require_goal, require_grasp
     from contact_mpc.planning.trajectory_optimisation import plan_task, read_config
 
     config = read_config(task)
-    rolls = config.initialisation == "rolling"
-    if rolls:
+    is_checked = must_hold and config.initialisation == "rolling"
+    if is_checked:
         require_grasp(task, config.minimum_force_n, config.friction)
     result = plan_task(task)
-    if rolls:
+    if is_checked:
         require_goal(task, result)
     return result.plan
 

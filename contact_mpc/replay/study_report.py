@@ -15,7 +15,7 @@ CAPTION = "Bars: 95 % intervals (Wilson). The same trials in every row."
 def write_study_report(result: dict[str, Any], folder: Path) -> Path:
     """Write WHAT.html into a folder from the command's JSON result, and return its path."""
     trials = f"up to {result['trials']} trials per row"
-    subtitle = f"{result['task']} on {result['plant']} · seed {result['seed']} · {trials}"
+    subtitle = f"{result['task']} on {result['conditions']} · seed {result['seed']} · {trials}"
     path = folder.expanduser() / f"{result['what']}.html"
     tables = {"Table": table_rows(result["rows"])}
     return write_page(path, result["what"].capitalize(), subtitle, build_figures(result), tables)

@@ -170,7 +170,7 @@ class ClosedLoop:
         if output.replacement is not None:
             self.replacements.append(output.replacement)
         plan = plan_over_wire(output.plan)
-        self.log.add_plan(plan, output.status, output.solve_ms, cpu_ms, output.iterations)
+        self.log.add_plan(plan, output.status, output.solve_ms, cpu_ms, output.iterations, output.note)
         return plan
 
 

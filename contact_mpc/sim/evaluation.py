@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from contact_mpc.control.reorienting import REGRASPING
-from contact_mpc.control.tracker import NO_REFERENCE, OK
+from contact_mpc.control.tracker import NO_REFERENCE, NOTE_SEPARATOR, OK
 from contact_mpc.errors import StackError
 from contact_mpc.model.plan import Plan
 from contact_mpc.model.task import TaskConfig
@@ -93,6 +93,8 @@ class TrialOutcome:
         Why the goal was not met.
     drawn : dict
         friction (or None), friction_scale, mass_scale, size_scale, object_offset_mm, object_yaw_deg.
+    reports : tuple of str
+        What the tracker reported beside "ok", each with when it did first, s of the run; not from the nodes.
     """
 
     seed: int
@@ -107,6 +109,7 @@ class TrialOutcome:
     solve_cpu_ms: tuple[float, ...]
     reasons: tuple[str, ...]
     drawn: dict[str, Any]
+    reports: tuple[str, ...] = ()
 
 
 def run_trial(spec: EvaluationSpec, seed: int) -> TrialOutcome:
@@ -138,17 +141,23 @@ def judge(task: TaskConfig, trial: Trial, result: ClosedLoopResult) -> TrialOutc
     return TrialOutcome(
         trial.seed, task.axis, result.goal_met, is_loosely_met(task, result), result.dropped, result.angle_error_deg,
         result.position_error_mm, result.reached_s, tuple(result.solve_ms.tolist()),
-        tuple(result.solve_cpu_ms.tolist()), (*result.reasons, *reports(result)) if result.reasons else (),
-        describe(trial),
+        tuple(result.solve_cpu_ms.tolist()), result.reasons, describe(trial), describe_reports(result),
     )  # fmt: skip
 
 
-def reports(result: ClosedLoopResult) -> tuple[str, ...]:
-    """Return what the tracker reported beside "ok" while it moved the object, and first when, s of the run."""
-    first: dict[str, int] = {}
-    for t_ns, status in zip(result.plan_t_ns, result.plan_status, strict=True):
-        first.setdefault(status, int(t_ns - T0_NS))
-    return tuple(f"{status} from {1e-9 * t_ns:.2f} s" for status, t_ns in first.items() if status not in USUAL)
+def describe_reports(result: ClosedLoopResult) -> tuple[str, ...]:
+    """Return what the tracker reported beside "ok" while it moved the object, each kind with the first time, s."""
+    first: dict[str, str] = {}
+    for t_ns, status, note in zip(result.plan_t_ns, result.plan_status, result.plan_note, strict=True):
+        for text in (status, *note.split(NOTE_SEPARATOR)):
+            if text and text not in USUAL:
+                first.setdefault(report_kind(text), f"{text} from {1e-9 * int(t_ns - T0_NS):.2f} s")
+    return tuple(first.values())
+
+
+def report_kind(report: str) -> str:
+    """Return a report without names and time: "fingers slide" of "fingers slide: thumb_link_0 from 1.20 s"."""
+    return report.partition(":")[0].partition(" from ")[0]
 
 
 def loose_tolerances(task: TaskConfig) -> tuple[float, float]:

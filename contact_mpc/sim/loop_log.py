@@ -39,8 +39,8 @@ class ClosedLoopResult:
         What the tracker was told.
     plan_t_ns, solve_ms, solve_cpu_ms, iterations : (k,) array
         Of each solve: stamp, wall time, CPU time of the process, iterations.
-    plan_status : tuple of str
-        Of each solve.
+    plan_status, plan_note : tuple of str
+        Of each solve: how it ended, and what else the tracker saw.
     plans : tuple of CommandPlan
         What the bridge was given.
     holds : tuple of (int, str)
@@ -70,6 +70,7 @@ class ClosedLoopResult:
     solve_cpu_ms: FloatArray
     iterations: IntArray
     plan_status: tuple[str, ...]
+    plan_note: tuple[str, ...]
     plans: tuple[CommandPlan, ...]
     holds: tuple[tuple[int, str], ...]
     angle_error_deg: float
@@ -104,7 +105,7 @@ class LoopLog:
     dropped: bool = False
     _steps: list[tuple[PlantState, FloatArray, FloatArray]] = field(default_factory=list)
     _estimates: list[tuple[int, FloatArray]] = field(default_factory=list)
-    _plans: list[tuple[CommandPlan, float, float, int, str]] = field(default_factory=list)
+    _plans: list[tuple[CommandPlan, float, float, int, str, str]] = field(default_factory=list)
     _holds: list[tuple[int, str]] = field(default_factory=list)
     _reached_ns: int | None = None
     _last_ns: int = 0
@@ -156,10 +157,11 @@ class LoopLog:
         self._estimates.append((state.t_ns, state.q))
 
     def add_plan(
-        self, plan: CommandPlan, status: str, solve_ms: float = 0.0, solve_cpu_ms: float = 0.0, iterations: int = 0
+        self, plan: CommandPlan, status: str, solve_ms: float = 0.0, solve_cpu_ms: float = 0.0, iterations: int = 0,
+        note: str = "",
     ) -> None:
         """Take a plan as the bridge receives it, and what the solve took and reports."""
-        self._plans.append((plan, solve_ms, solve_cpu_ms, iterations, status))
+        self._plans.append((plan, solve_ms, solve_cpu_ms, iterations, status, note))
 
     def result(self) -> ClosedLoopResult:
         """Judge the run as it is now."""
@@ -179,6 +181,7 @@ class LoopLog:
             solve_cpu_ms=np.array([item[2] for item in self._plans]),
             iterations=np.array([item[3] for item in self._plans], dtype=np.int64),
             plan_status=tuple(item[4] for item in self._plans),
+            plan_note=tuple(item[5] for item in self._plans),
             plans=tuple(item[0] for item in self._plans),
             holds=tuple(self._holds),
             angle_error_deg=angle_deg,

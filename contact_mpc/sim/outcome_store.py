@@ -71,5 +71,5 @@ class OutcomeStore:
 
 def _read(values: dict[str, Any]) -> TrialOutcome:
     found = {field.name: values[field.name] for field in fields(TrialOutcome)}
-    found |= {name: tuple(found[name]) for name in ("reasons", "solve_ms", "solve_cpu_ms")}
+    found |= {name: tuple(found[name]) for name in ("reasons", "reports", "solve_ms", "solve_cpu_ms")}
     return TrialOutcome(**found)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from contact_mpc.sim.evaluation import TrialOutcome
+from contact_mpc.sim.evaluation import TrialOutcome, report_kind
 from contact_mpc.sim.statistics import statistics_of, wilson_interval
 from contact_mpc.sim.trials import Disturbance
 
@@ -31,10 +31,11 @@ def summarise(outcomes: Sequence[TrialOutcome], disturbance: Disturbance, scale:
         "position_error_mm": statistics_of([item.position_error_mm for item in outcomes]),
         "reached_s": statistics_of([item.reached_s for item in outcomes]),
         **solve_times(outcomes),
+        "reports": count_reports(outcomes),
         "by_axis": by_axis(outcomes),
         "by_disturbance": by_disturbance(outcomes, disturbance, scale) if scale > 0.0 else {},
         "failures": [
-            {"seed": item.seed, "axis": item.axis, "reason": "; ".join(item.reasons), **item.drawn}
+            {"seed": item.seed, "axis": item.axis, "reason": "; ".join((*item.reasons, *item.reports)), **item.drawn}
             for item in outcomes
             if not item.goal_met
         ],
@@ -47,6 +48,17 @@ def solve_times(outcomes: Sequence[TrialOutcome]) -> dict[str, Any]:
         name: statistics_of([value for item in outcomes for value in getattr(item, name)])
         for name in ("solve_ms", "solve_cpu_ms")
     }
+
+
+def count_reports(outcomes: Sequence[TrialOutcome]) -> dict[str, dict[str, int]]:
+    """Return, per kind of report of the tracker, in how many trials it came, and how many of these met the goal."""
+    found: dict[str, dict[str, int]] = {}
+    for item in outcomes:
+        for kind in {report_kind(report) for report in item.reports}:
+            counts = found.setdefault(kind, {"trials": 0, "goal_met": 0})
+            counts["trials"] += 1
+            counts["goal_met"] += item.goal_met
+    return dict(sorted(found.items()))
 
 
 def describe_outcomes(outcomes: Sequence[TrialOutcome]) -> list[dict[str, Any]]:

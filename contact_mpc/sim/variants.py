@@ -3,6 +3,7 @@
 A variant is a list of settings on top of the task's parameter file, as `--set` takes them. Ablations switch off, one by
 one, every true switch of tracker and estimator, every weight but those of the task itself, and the ingredients of
 `ABLATIONS`, which also switches on what a task does without; what has no effect on a task's own parameters is left out.
+`grasp` tells what the search for the start is worth: its rows start where the object is merely balanced, as drawn.
 """
 
 from collections.abc import Callable
@@ -12,13 +13,14 @@ from typing import Any, Literal
 from contact_mpc.control.tracker_config import TrackerConfig
 from contact_mpc.sim.loop_config import LoopConfig
 
-Study = Literal["ablation", "sensitivity", "comparison"]
-STUDIES: tuple[Study, ...] = ("ablation", "sensitivity", "comparison")
+Study = Literal["ablation", "grasp", "sensitivity", "comparison"]
+STUDIES: tuple[Study, ...] = ("ablation", "grasp", "sensitivity", "comparison")
 BASE = "as configured"
 RATES_HZ = (10, 20, 25, 40, 50, 100)
 WEIGHT_FACTORS = (0.3, 1.0, 3.0)
 DELAYS_MS = (0, 10, 20, 40, 60)
 NOISE_FACTORS = (0.0, 0.5, 1.0, 2.0, 3.0)
+DRAWN_STARTS = 4
 TASK_WEIGHTS = ("object_rotation_weight", "object_position_weight", "command_weight")  # without them there is no task
 ABLATIONS: dict[str, dict[str, Any]] = {  # label: parameters; None is the friction of the system file
     "one step": {"mpc_tracker.horizon_steps": 1},
@@ -50,6 +52,8 @@ class Variant:
         Factor on the pose noise.
     controller : str
         What tracks the reference.
+    start_seed : int or None
+        Draws the start, see `contact_mpc.planning.task_grasp.draw_start`; None: the task's own.
     """
 
     group: str
@@ -58,6 +62,7 @@ class Variant:
     value: float | None = None
     noise_scale: float = 1.0
     controller: str = "tracker"
+    start_seed: int | None = None
 
 
 def build_variants(study: Study, config: LoopConfig, mean_friction: float) -> list[Variant]:
@@ -70,6 +75,7 @@ def build_variants(study: Study, config: LoopConfig, mean_friction: float) -> li
     """
     builders: dict[Study, Callable[[], list[Variant]]] = {
         "ablation": lambda: [Variant(study, BASE), *_ablations(config, mean_friction)],
+        "grasp": lambda: [Variant(study, BASE), *_drawn_starts()],
         "sensitivity": lambda: _sensitivities(config),
         "comparison": lambda: _comparisons(),
     }
@@ -99,6 +105,10 @@ def _ablations(config: LoopConfig, mean_friction: float) -> list[Variant]:
             settings = tuple(f"{key}={str(value).lower()}" for key, value in values.items())
             found.append(Variant("ablation", label, settings))
     return found
+
+
+def _drawn_starts() -> list[Variant]:
+    return [Variant("grasp", f"start drawn, not searched: {k}", start_seed=k) for k in range(DRAWN_STARTS)]
 
 
 def _read(parts: dict[str, Any], key: str) -> Any:

@@ -43,6 +43,14 @@ def test_rows_run_the_same_trials_and_count_pairs(study):
         assert row["success_rate"] == result["rows"][0]["success_rate"]
 
 
+def test_scaled_disturbances_are_other_trials(study):
+    options = ["--what", "ablation", "--trials", "2", "--only", "one step", "--json"]
+    plain, twice = (json.loads(study(*options, *more).stdout) for more in ((), ("--disturbance-scale", "2")))
+    assert (plain["conditions"], twice["conditions"]) == ("drake", "drake, deviations x 2")
+    offsets = [result["rows"][0]["position_error_mm"]["median"] for result in (plain, twice)]
+    assert offsets[1] > 1.5 * offsets[0] > 0.0  # it floats where it was put
+
+
 def test_later_call_goes_on_from_the_file(study, tmp_path):
     options = ["--what", "sensitivity", "--only", "noise", "--out", str(tmp_path / "o.jsonl"), "--json"]
     first = json.loads(study(*options, "--trials", "2").stdout)
@@ -77,7 +85,7 @@ def test_page_has_a_plot_per_group_and_the_table(study, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--what", "luck"], "allowed: ablation, sensitivity, comparison"),
+        (["--what", "luck"], "allowed: ablation, grasp, sensitivity, comparison"),
         (["--what", "ablation", "--only", "magic"], "--only magic matches no row of ablation"),
         (["--what", "ablation", "--plant", "bullet"], "allowed: drake, mujoco"),
     ],

@@ -157,6 +157,34 @@ def test_object_that_stays_behind_is_reported_and_then_no_longer_pushed(
     assert tracker.step(state(each_task, T0_NS + 66 * tracker.period_ns)).status == "ok"
 
 
+@pytest.mark.parametrize("lag_angle_deg", [5.0, 45.0], ids=["lags", "keeps up"])
+def test_object_that_lags_while_fingers_slide_is_let_be_sooner(
+    lag_angle_deg: float, each_task: TaskConfig, reference: Reference
+) -> None:
+    """An object that turns on the spot, away from its reference, against still fingers."""
+    system = each_task.system
+    settings = {"slip_speed_m_s": 0.003, "lag_angle_deg": lag_angle_deg, "lag_distance_m": 0.05, "give_up_s": 100.0}
+    config = CONFIG.model_copy(update=settings)
+    tracker = Tracker(system, config)
+    tracker.set_reference(reference)
+    v = np.zeros(system.n_v)
+    v[2] = np.deg2rad(10.0)  # yaw of the ball, turn of the disc; 10 mm/s and more at the fingers
+    outputs = []
+    for k in range(50):
+        moved = system.integrate(each_task.start_q, 1e-9 * k * tracker.period_ns * v)
+        outputs.append(tracker.step(state(each_task, T0_NS + k * tracker.period_ns, moved)))
+    slid_from = next(k for k, output in enumerate(outputs) if "fingers slide" in output.note)
+    held = [k for k, output in enumerate(outputs) if output.plan.is_hold]
+    if lag_angle_deg > 10.0:
+        assert not held
+        return
+    lagged_from = next(k for k, output in enumerate(outputs) if output.status == "lagging")
+    ticks = round(config.slip_give_up_s * config.mpc_rate_hz)
+    assert held[0] == pytest.approx(max(slid_from, lagged_from) + ticks, abs=1)
+    assert outputs[held[0]].status == "not_following" and "fingers slide" in outputs[held[0]].note
+    assert held == list(range(held[0], 50))
+
+
 def test_time_behind_counts_from_when_it_began_anew() -> None:
     watch = LagWatch(10.0, 0.01)
     assert watch.update(0, 9.0, 9.0) == 0.0 and not watch.is_lagging

@@ -89,11 +89,11 @@ def test_searches_for_a_plan_in_vain_are_counted_and_shown(synthetic_run, finger
 def test_warnings_of_the_tracker_are_counted_and_shown(synthetic_run, finger_system, finger_task, tmp_path):
     record = read_run(synthetic_run().write(tmp_path / "run"))
     assert compute_metrics(record, finger_system, finger_task).tracker_reports == {}
-    messages = ["lagging", "ok: less torque than commanded at joint_1", "lagging"]
+    messages = ["lagging", "ok: less torque than commanded: joint_1", "lagging"]
     warned = tuple(StatusMessage(0, None, 1, "mpc_tracker", message, {}) for message in messages)
     metrics = compute_metrics(replace(record, solve_status=warned), finger_system, finger_task)
-    assert metrics.tracker_reports == {"lagging": 2, "ok: less torque than commanded at joint_1": 1}
-    shown = "lagging (2); ok: less torque than commanded at joint_1 (1)"
+    assert metrics.tracker_reports == {"lagging": 2, "ok: less torque than commanded: joint_1": 1}
+    shown = "lagging (2); ok: less torque than commanded: joint_1 (1)"
     assert ("Tracker warned (ticks)", shown) in [(row.name, row.value) for row in result_rows(metrics, finger_task)]
 
 

@@ -129,6 +129,16 @@ def outcome(seed, met=True, axis="+x", angle_deg=1.0, drops=False, **drawn):
     return TrialOutcome(seed, axis, met, loosely_met, drops, angle_deg, 0.5, 3.0, *times, reasons, drawn)
 
 
+def test_summary_counts_the_trials_with_each_kind_of_report():
+    late, weak = ("lagging from 0.25 s",), ("lagging from 1.00 s", "less torque than commanded: ring_1 from 0.35 s")
+    trials = [replace(outcome(1), reports=weak), replace(outcome(2, met=False), reports=late), outcome(3)]
+    summary = summarise(trials, RANGES)
+    assert summary["reports"] == {
+        "lagging": {"trials": 2, "goal_met": 1}, "less torque than commanded": {"trials": 1, "goal_met": 1},
+    }  # fmt: skip
+    assert summary["failures"][0]["reason"] == "angle; lagging from 0.25 s"
+
+
 def test_summary_counts_and_names_the_failures():
     bad = outcome(2, met=False, angle_deg=90.0, drops=True, friction=0.5)
     broken = replace(outcome(3, met=False), angle_error_deg=np.nan, loosely_met=False, solve_ms=(), solve_cpu_ms=())

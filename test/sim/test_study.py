@@ -25,14 +25,14 @@ def test_settings_of_every_variant_are_accepted_and_change_something(config, stu
     changed = []
     for variant in build_variants(study, config, 0.8):
         loop = load_loop_config(TASK, None, variant.settings, variant.controller)
-        is_base = variant.label in (BASE, "tracker") or variant.value is not None
+        is_base = variant.label in (BASE, "tracker") or variant.value is not None or variant.start_seed is not None
         changed.append(variant.label)
         assert is_base or loop != config, variant.label
     assert len(changed) > 3
 
 
 def test_first_row_of_paired_studies_is_the_loop_itself(config):
-    for study in ("ablation", "comparison"):
+    for study in ("ablation", "grasp", "comparison"):
         first = build_variants(study, config, 0.8)[0]
         assert (first.settings, first.controller, first.noise_scale) == ((), "tracker", 1.0)
 

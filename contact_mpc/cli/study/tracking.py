@@ -21,6 +21,7 @@ from contact_mpc.cli.trials import ALL, make_cases, run_trials
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.node_parameters import default_parameter_file
 from contact_mpc.model.task import TaskConfig, load_task
+from contact_mpc.planning.task_grasp import draw_start
 from contact_mpc.sim.campaign import check_backend
 from contact_mpc.sim.evaluation import Case, EvaluationSpec, TrialOutcome
 from contact_mpc.sim.loop_config import load_loop_config
@@ -35,13 +36,14 @@ MEDIANS = "deg, mm: median errors"
 PAIRS = f"{MEDIANS}; + / -: trials gained and lost against the first row"
 CAPTIONS = {
     "ablation": PAIRS,
+    "grasp": f"{PAIRS}; a drawn start is the first posture drawn that balances the object",
     "sensitivity": MEDIANS,
     "comparison": f"{PAIRS}; only the tracker has integral action on commands, the others have no B to project on",
 }
 
 
 def tracking(
-    what: Annotated[str, typer.Option(help="ablation, sensitivity or comparison.")],
+    what: Annotated[str, typer.Option(help=f"{', '.join(STUDIES[:-1])} or {STUDIES[-1]}.")],
     task: Annotated[str, typer.Option(help="Name of a task in config/tasks, or the path of a task file.")] = (
         "allegro_ball"
     ),
@@ -51,6 +53,12 @@ def tracking(
     plant: Annotated[str, typer.Option(help="Physics engine: drake, mujoco or gazebo.")] = "drake",
     jobs: Annotated[int, typer.Option(min=1, max=256, help="Trials at the same time.")] = 1,
     backend: Annotated[str, typer.Option(help="Who runs them, of joblib: loky, dask or ray.")] = "loky",
+    disturbance_scale: Annotated[
+        float, typer.Option(min=0.0, max=4.0, help="Factor on the deviations of the plant; 0: the nominal plant.")
+    ] = 1.0,
+    noise_scale: Annotated[
+        float, typer.Option(min=0.0, max=100.0, help="Factor on the pose noise of 1 mm and 1 degree.")
+    ] = 1.0,
     only: Annotated[str, typer.Option(help="Only rows whose group or label contains this text.")] = "",
     params: Annotated[
         Path | None, typer.Option(help="Parameter file of the nodes; by default that of the task in config/nodes.")
@@ -59,7 +67,7 @@ def tracking(
     report: Annotated[Path | None, typer.Option(help="Folder for an HTML page with table and plots.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Run variants of the tracking loop on the same trials: ablation, sensitivity, or comparison of controllers.
+    """Run variants of the tracking loop on the same trials: ablation, drawn starts, sensitivity, other controllers.
 
     CPU time: 3 s per trial and row of allegro_ball; it has 9 rows of ablation, 24 of sensitivity that differ, and 6 of
     comparison, of which the last, of 40 samples, takes several times as long.
@@ -77,19 +85,21 @@ def tracking(
     if not variants:
         raise ConfigError(f"--only {only} matches no row of {what}")
     compile_first(plant)
-    cases = make_cases(config, axis)
+    cases = {start: _make_cases(config, axis, start) for start in dict.fromkeys(item.start_seed for item in variants)}
     specs = [
         EvaluationSpec(
-            cases, load_loop_config(parameters, plant, item.settings, item.controller), disturbance_of(config),
-            noise_scale=item.noise_scale,
+            cases[item.start_seed], load_loop_config(parameters, plant, item.settings, item.controller),
+            disturbance_of(config), disturbance_scale, noise_scale * item.noise_scale,
         )
         for item in variants
     ]  # fmt: skip
-    seeds = trial_seeds(seed, trials, len(cases))
+    seeds = trial_seeds(seed, trials, len(specs[0].cases))
     found, is_interrupted = _run(specs, seeds, store, jobs, backend, f"{config.name}: {what}")
     rows = summarise_rows(variants, [[row.get(item) for item in seeds] for row in found])
+    conditions = _describe_conditions(plant, disturbance_scale, noise_scale)
     result: dict[str, Any] = {
-        "task": config.name, "what": what, "plant": plant, "seed": seed, "trials": trials, "rows": rows,
+        "task": config.name, "what": what, "plant": plant, "conditions": conditions, "seed": seed, "trials": trials,
+        "disturbance_scale": disturbance_scale, "noise_scale": noise_scale, "rows": rows,
         "interrupted": is_interrupted, "goal_met": not is_interrupted,
     }  # fmt: skip
     if report is not None:
@@ -98,6 +108,19 @@ def tracking(
         result["report"] = write_study_report(to_plain(result), report)
     emit(result, as_json, make_table(result))
     raise typer.Exit(EXIT_INTERRUPTED if is_interrupted else 0)
+
+
+def _describe_conditions(plant: str, disturbance_scale: float, noise_scale: float) -> str:
+    """Return the plant, and by how much its deviations and the poses' noise are scaled where they are."""
+    scales = (("deviations", disturbance_scale), ("noise", noise_scale))
+    return ", ".join([plant, *(f"{name} x {scale:g}" for name, scale in scales if scale != 1.0)])
+
+
+def _make_cases(task: TaskConfig, axis: str, start_seed: int | None) -> tuple[Case, ...]:
+    """Return the turns from the task's start, or from one that is drawn; of those, none is refused."""
+    if start_seed is None:
+        return make_cases(task, axis)
+    return make_cases(draw_start(task, start_seed), axis, must_hold=False)
 
 
 def _run(
@@ -131,7 +154,10 @@ def _describe_case(case: Case) -> dict[str, Any]:
     task: TaskConfig = case.task
     goal = to_plain(asdict(task.goal))
     times = (task.duration_s, task.hold_s, task.tolerance_deg, task.tolerance_mm)
-    return {"task": task.name, "goal": goal, "times": times, "digest": task.system.digest, "u": case.plan.u.tolist()}
+    return {
+        "task": task.name, "start": task.start_q.tolist(), "goal": goal, "times": times, "digest": task.system.digest,
+        "u": case.plan.u.tolist(),
+    }  # fmt: skip
 
 
 def summarise_rows(variants: list[Variant], outcomes: list[list[TrialOutcome | None]]) -> list[dict[str, Any]]:
@@ -166,7 +192,7 @@ def _paired(
 def make_table(result: dict[str, Any]) -> Table:
     """Return one row per variant."""
     is_paired = "gained" in result["rows"][0]
-    title = f"{result['what']} of {result['task']} on {result['plant']}"
+    title = f"{result['what']} of {result['task']} on {result['conditions']}"
     table = Table(title=title, title_justify="left", title_style="bold")
     names = ["", "n", "goal met (95 %)", "looser", "drops", "deg", "mm", "CPU ms: median, p99"]
     for name in [*names, *(["+ / - (p)"] if is_paired else [])]:
