@@ -13,6 +13,7 @@ from contact_mpc.control.bridge_config import BridgeConfig
 from contact_mpc.control.bridge_status import Cause
 from contact_mpc.control.command_guard import CommandGuard
 from contact_mpc.control.plan_interpolation import interpolate_plan
+from contact_mpc.model.interpolation import smooth_step
 from contact_mpc.model.state import CommandPlan
 from contact_mpc.model.system import System
 
@@ -119,7 +120,7 @@ class BridgeTarget:
         self.rate[:] = self._target_du
         if self._blend_left_s > 0.0:
             left = self._blend_left_s / self._blend_s
-            weight = left * left * (3.0 - 2.0 * left)
+            weight = smooth_step(left)
             self.u += weight * self._gap_u
             self.tau_ff += weight * self._gap_tau
             self.rate -= 6.0 * left * (1.0 - left) / self._blend_s * self._gap_u

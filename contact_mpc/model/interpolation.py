@@ -1,9 +1,12 @@
-"""Rows that are linear between instants."""
+"""Between instants: rows that are linear, and the way from 0 to 1 that starts and stops at rest."""
+
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
+S = TypeVar("S", float, FloatArray)
 
 
 def interpolate_rows(t_s: float, times_s: FloatArray, rows: FloatArray) -> FloatArray:
@@ -16,3 +19,8 @@ def interpolate_rows(t_s: float, times_s: FloatArray, rows: FloatArray) -> Float
         return np.array(rows[min(max(k, 0), len(times_s) - 1)])
     slope = (rows[k + 1] - rows[k]) / (times_s[k + 1] - times_s[k])
     return np.asarray(slope * (t_s - times_s[k]) + rows[k])
+
+
+def smooth_step(s: S) -> S:
+    """Return 3 s^2 - 2 s^3 of s in 0 .. 1, with slope 0 at both ends."""
+    return s * s * (3.0 - 2.0 * s)

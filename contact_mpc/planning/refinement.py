@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from contact_mpc.model.interpolation import smooth_step
 from contact_mpc.model.system_config import validate
 from contact_mpc.planning.command_optimisation import TrackingProblem, TrajoptConfig, optimise_commands
 from contact_mpc.planning.motion import Motion
@@ -136,7 +137,7 @@ class Refiner:
         dq = system.difference(motion.q, target)
         dq[system.n_v_u :] = 0.0
         s = np.arange(T + 1) / T
-        return np.array([system.integrate(motion.q, share * dq) for share in s * s * (3.0 - 2.0 * s)])
+        return np.array([system.integrate(motion.q, share * dq) for share in smooth_step(s)])
 
     def _optimised(self, motion: Motion, way: FloatArray, first: FloatArray | None) -> Iterator[FloatArray]:
         T = len(way) - 1

@@ -19,6 +19,7 @@ from contact_mpc import __version__
 from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.newton import make_newton, measure_gaps
 from contact_mpc.geometry.fingers import closest_pair_per_finger, contact_jacobian, finger_of_pairs
+from contact_mpc.model.interpolation import smooth_step
 from contact_mpc.model.plan import Plan
 from contact_mpc.model.rotations import rotation_exp, rotation_log
 from contact_mpc.model.segment import Segment
@@ -264,8 +265,7 @@ def _ways_round(left: FloatArray) -> list[FloatArray]:
 
 def _smooth(s: float) -> float:
     """Return 3 s^2 - 2 s^3 of s, which is kept within 0 .. 1."""
-    s = min(max(s, 0.0), 1.0)
-    return s * s * (3.0 - 2.0 * s)
+    return smooth_step(min(max(s, 0.0), 1.0))
 
 
 def make_goal_plan(task: TaskConfig) -> Plan:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from contact_mpc import __version__
 from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.errors import PlanError
+from contact_mpc.model.interpolation import smooth_step
 from contact_mpc.model.kinematic_tree import REVOLUTE
 from contact_mpc.model.plan import Plan
 from contact_mpc.model.system_config import validate
@@ -119,7 +120,7 @@ def object_path(task: TaskConfig, q_start: FloatArray, instants: int) -> FloatAr
     moved = replace(task, start_q=q_start)
     for k in range(instants):
         s, q = k / (instants - 1), q_start.copy()
-        q[: system.n_q_u] = system.q_from_object_pose(*moved.goal_pose(s * s * (3.0 - 2.0 * s)), q)
+        q[: system.n_q_u] = system.q_from_object_pose(*moved.goal_pose(smooth_step(s)), q)
         rows.append(q)
     return np.array(rows)
 
