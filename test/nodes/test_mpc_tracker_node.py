@@ -47,6 +47,7 @@ class TrackerRig:
         self.odometry = self.rig.publisher("state_estimator/object_odom")
         self.commands, self.objects = self.rig.publisher("reference"), self.rig.publisher("object_reference")
         self.plans, self.statuses = self.rig.collect("mpc_tracker/plan"), self.rig.collect("mpc_tracker/solve_status")
+        self.diagnostics = self.rig.collect("/diagnostics")
         self.rig.activate()
         self.rig.connect(self.joints, self.odometry, self.commands, self.objects)
 
@@ -60,13 +61,26 @@ class TrackerRig:
         return self
 
     def cancel(self) -> None:
+        self.diagnostics.clear()
         empty = np.zeros((0, SYSTEM.n_a))
         self.commands.publish(messages.to_trajectory(T0, NAMES, np.zeros(0), empty, None, empty))
 
     def send_reference(self, start_ns: int = T0, plan: Plan = PLAN) -> None:
+        self.diagnostics.clear()
         self.objects.publish(to_object_reference(SYSTEM, plan, start_ns))
         self.commands.publish(to_reference(SYSTEM, plan, start_ns))
-        self.rig.settle()
+        self.wait_for_reference(start_ns)
+
+    def wait_for_reference(self, start_ns: int | None) -> None:
+        """Wait until the tracker says that it follows the reference that starts so, or none."""
+        wanted = "" if start_ns is None else str(start_ns)
+
+        def follows() -> bool:
+            statuses = [array.status[0] for array in self.diagnostics if array.status[0].name.endswith("mpc_tracker")]
+            pairs = [pair for status in statuses for pair in status.values]
+            return any(pair.key == "reference_start_ns" and pair.value == wanted for pair in pairs)
+
+        self.rig.wait_until(follows, f"reference {wanted}")
 
     def send_state(self, t_ns: int, status: str = "ok", joint_stamp: int | None = None, **more: Any) -> None:
         state = replace(STATE, t_ns=t_ns)
@@ -193,11 +207,10 @@ def test_a_reference_of_other_joints_is_refused(tracker: TrackerRig) -> None:
     commands.joint_names = ["a", "b", "c", "d"]
     tracker.objects.publish(to_object_reference(SYSTEM, PLAN, T0))
     tracker.commands.publish(commands)
-    tracker.rig.settle()
+    tracker.rig.wait_until(lambda: "reference refused" in tracker.rig.log("mpc_tracker"), "refusal")
     tracker.send_state(T0)
     tracker.wait_for(1)
     assert is_hold(tracker.plans[0])
-    assert "reference refused" in tracker.rig.log("mpc_tracker")
 
 
 def test_an_empty_reference_ends_the_motion(tracker: TrackerRig) -> None:
@@ -205,7 +218,7 @@ def test_an_empty_reference_ends_the_motion(tracker: TrackerRig) -> None:
     tracker.send_state(T0)
     tracker.wait_for(1)
     tracker.cancel()
-    tracker.rig.settle()
+    tracker.wait_for_reference(None)
     tracker.send_state(T0 + TICK)
     tracker.wait_for(2)
     assert [is_hold(plan) for plan in tracker.plans] == [False, True]
