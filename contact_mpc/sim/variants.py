@@ -24,6 +24,7 @@ DRAWN_STARTS = 4
 TASK_WEIGHTS = ("object_rotation_weight", "object_position_weight", "command_weight")  # without them there is no task
 ABLATIONS: dict[str, dict[str, Any]] = {  # label: parameters; None is the friction of the system file
     "one step": {"mpc_tracker.horizon_steps": 1},
+    "ten steps": {"mpc_tracker.horizon_steps": 10},
     "one iteration per command": {"mpc_tracker.iterations": 1},
     "two iterations per command": {"mpc_tracker.iterations": 2},
     "model friction of the system file": {"mpc_tracker.friction": None},

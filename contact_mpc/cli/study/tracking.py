@@ -69,7 +69,7 @@ def tracking(
 ) -> None:
     """Run variants of the tracking loop on the same trials: ablation, drawn starts, sensitivity, other controllers.
 
-    CPU time: 3 s per trial and row of allegro_ball; it has 11 rows of ablation, 5 of starts, 24 of sensitivity that
+    CPU time: 3 s per trial and row of allegro_ball; it has 12 rows of ablation, 5 of starts, 24 of sensitivity that
     differ, and 6 of comparison, of which the last, of 40 samples, takes several times as long.
     """
     if what not in STUDIES:
