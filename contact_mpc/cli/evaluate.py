@@ -16,7 +16,7 @@ import typer
 from contact_mpc.cli.evaluation_table import make_table
 from contact_mpc.cli.compiling import compile_first
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit, to_plain
-from contact_mpc.cli.trials import ALL, make_cases, run_trials
+from contact_mpc.cli.trials import ALL, DisturbanceScale, NoiseScale, make_cases, run_trials
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.node_parameters import default_parameter_file
 from contact_mpc.model.task import load_task
@@ -53,12 +53,8 @@ def evaluate(
         Path | None, typer.Option(help="Parameter file of the nodes; by default that of the task in config/nodes.")
     ] = None,
     plan: Annotated[Path | None, typer.Option(help="Plan file of one turn; by default all are planned first.")] = None,
-    disturbance_scale: Annotated[
-        float, typer.Option(min=0.0, max=4.0, help="Factor on the deviations of the plant; 0: the nominal plant.")
-    ] = 1.0,
-    noise_scale: Annotated[
-        float, typer.Option(min=0.0, max=100.0, help="Factor on the pose noise of 1 mm and 1 degree.")
-    ] = 1.0,
+    disturbance_scale: DisturbanceScale = 1.0,
+    noise_scale: NoiseScale = 1.0,
     report: Annotated[Path | None, typer.Option(help="Folder for an HTML page with plots and tables.")] = None,
     required_rate: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Success rate from which the exit code is 0.")

@@ -12,7 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -24,6 +26,10 @@ from contact_mpc.sim.campaign import run_parallel
 from contact_mpc.sim.evaluation import Case, EvaluationSpec, TrialOutcome, run_trial
 
 ALL = "all"
+DisturbanceScale = Annotated[
+    float, typer.Option(min=0.0, max=4.0, help="Factor on the deviations of the plant; 0: the nominal plant.")
+]
+NoiseScale = Annotated[float, typer.Option(min=0.0, max=100.0, help="Factor on the pose noise of 1 mm and 1 degree.")]
 
 
 @dataclass(frozen=True)

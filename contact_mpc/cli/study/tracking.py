@@ -17,7 +17,7 @@ from rich.table import Table
 
 from contact_mpc.cli.compiling import compile_first
 from contact_mpc.cli.output import EXIT_INTERRUPTED, emit, to_plain
-from contact_mpc.cli.trials import ALL, make_cases, run_trials
+from contact_mpc.cli.trials import ALL, DisturbanceScale, NoiseScale, make_cases, run_trials
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.node_parameters import default_parameter_file
 from contact_mpc.model.task import TaskConfig, load_task
@@ -53,12 +53,8 @@ def tracking(
     plant: Annotated[str, typer.Option(help="Physics engine: drake, mujoco or gazebo.")] = "drake",
     jobs: Annotated[int, typer.Option(min=1, max=256, help="Trials at the same time.")] = 1,
     backend: Annotated[str, typer.Option(help="Who runs them, of joblib: loky, dask or ray.")] = "loky",
-    disturbance_scale: Annotated[
-        float, typer.Option(min=0.0, max=4.0, help="Factor on the deviations of the plant; 0: the nominal plant.")
-    ] = 1.0,
-    noise_scale: Annotated[
-        float, typer.Option(min=0.0, max=100.0, help="Factor on the pose noise of 1 mm and 1 degree.")
-    ] = 1.0,
+    disturbance_scale: DisturbanceScale = 1.0,
+    noise_scale: NoiseScale = 1.0,
     only: Annotated[str, typer.Option(help="Only rows whose group or label contains this text.")] = "",
     params: Annotated[
         Path | None, typer.Option(help="Parameter file of the nodes; by default that of the task in config/nodes.")
