@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from contact_mpc.model.kinematic_tree import FREE
 from contact_mpc.planning.metric import global_distances_into, local_distances_into
 from contact_mpc.planning.problem import Problem, coordinate_names, object_from_coordinates
-from contact_mpc.planning.rrt import GrownTree, TreePlanner
+from contact_mpc.planning.rrt import GrownTree, TreePlanner, paper_metrics
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -73,12 +73,12 @@ def measure_coverage(planner: TreePlanner, grown: GrownTree, space: Space, count
     """Return the coverage by the first nodes of a tree; one with fewer than asked keeps what it has."""
     tree, size = planner.model.tree, len(grown.tree.q)
     last = np.minimum(counts, size) - 1
-    distances = np.empty(size)
+    metrics, distances = paper_metrics(grown), np.empty(size)
     visited, packed = np.zeros(len(last)), np.zeros(len(last))
     for q in space.q:
         global_distances_into(tree, space.weight, grown.tree.q, size, q, distances)
         visited += np.sqrt(2.0 * np.minimum.accumulate(distances)[last]) <= space.radius
-        local_distances_into(tree, grown.tree.metrics, size, q, distances)
+        local_distances_into(tree, metrics, size, q, distances)
         packed += 2.0 * np.minimum.accumulate(distances)[last] < PACKING_DISTANCE
     return Coverage(tuple(counts), visited / len(space.q), packed / len(space.q))
 

@@ -2,14 +2,14 @@
 
 With mu = f_rho(q_bar, u_bar) the smoothed step at the node's own command and B_u its derivative, object rows only,
 
-    Sigma(q_bar) = B_u B_u' + gamma I
+    Sigma(q_bar) = B_u B_u' + diag(gamma)
     d(q; q_bar)  = 1/2 (q_u - mu_u)' Sigma^-1 (q_u - mu_u)             (seeds/003, "RRT through contact")
     R_eps(q_bar) = {mu_u + B_u du : |du| <= eps}                       the same with gamma = 0: d <= eps^2 / 2
 
 d is half the squared norm of the change of commands that takes the object to q in one linearised step, and grows with
 1 / gamma along directions in which the contacts of the node cannot move the object. Differences are tangent ones; gamma
-is added to squares of rad/rad and of m/rad alike. u_bar is the command that holds the robot at q_bar: the paper takes
-q_bar_a, which is the same where the springs carry no load.
+of a turn is in (rad/rad)^2, of a position in (m/rad)^2, and the paper takes one number for both. u_bar is the command
+that holds the robot at q_bar: the paper takes q_bar_a, which is the same where the springs carry no load.
 
 Where it is wrong: joint limits and torque limits are not in it, nor is anything beyond one linearised step.
 """
@@ -46,15 +46,15 @@ def make_metrics(nodes: int, n_q: int, n_v_u: int, n_a: int) -> Metrics:
 
 
 @njit(**COMPILED)
-def write_metric(metrics: Metrics, node: int, mu: FloatArray, B: FloatArray, gamma: float) -> bool:
-    """Store mu (n_q,), B (n_v_u, n_a) and L^-T of one node; False where Sigma is not definite."""
+def write_metric(metrics: Metrics, node: int, mu: FloatArray, B: FloatArray, gamma: FloatArray) -> bool:
+    """Store mu (n_q,), B (n_v_u, n_a) and L^-T of one node, gamma (n_v_u,); False where Sigma is not definite."""
     n = metrics.B.shape[1]
     metrics.mu[node] = mu
     metrics.B[node] = B[:n]
     sigma, L = np.zeros((n, n)), np.zeros((n, n))
     for i in range(n):
         for j in range(i + 1):
-            value = gamma if i == j else 0.0
+            value = gamma[i] if i == j else 0.0
             for k in range(B.shape[1]):
                 value += B[i, k] * B[j, k]
             sigma[i, j] = value
@@ -69,6 +69,14 @@ def write_metric(metrics: Metrics, node: int, mu: FloatArray, B: FloatArray, gam
                 value -= L[i, k] * transposed[j, k]
             transposed[j, i] = value / L[i, i]
     return True
+
+
+def with_gamma(metrics: Metrics, gamma: FloatArray) -> Metrics:
+    """Return the metrics of the same linearisations with another gamma (n_v_u,), all positive."""
+    other = Metrics(metrics.mu, metrics.B, np.empty_like(metrics.whiten))
+    for node, (mu, B) in enumerate(zip(metrics.mu, metrics.B, strict=True)):
+        write_metric(other, node, mu, B, gamma)
+    return other
 
 
 @njit(**COMPILED)

@@ -49,6 +49,9 @@ class RrtConfig(_Frozen):
     h_s: float = Field(default=0.1, gt=0.0, le=1.0, description="time step of the model, s")
     step_rad: float = Field(default=0.2, gt=0.0, description="largest |du| of an extension, Euclidean, rad (m)")
     gamma: float = Field(default=1e-4, gt=0.0, description="regularisation of the metric's Sigma")
+    gamma_position: float | None = Field(
+        default=None, gt=0.0, description="of its rows that are positions, (m/rad)^2; `gamma` where left out"
+    )
     smoothed_kappa_per_j: float = Field(default=3e3, gt=0.0, description="barrier weight of metric and extension, 1/J")
     check_kappa_per_j: float = Field(
         default=1e6, gt=0.0, description="barrier weight that counts as unsmoothed while the tree grows, 1/J"

@@ -18,7 +18,7 @@ from contact_mpc.dynamics.quadratic import Model
 from contact_mpc.errors import InputError, PlanError
 from contact_mpc.model.kinematic_tree import FREE
 from contact_mpc.planning.contact_sampling import Sampler, build_sampler
-from contact_mpc.planning.metric import Metrics, local_distances_into, make_metrics
+from contact_mpc.planning.metric import Metrics, local_distances_into, make_metrics, with_gamma
 from contact_mpc.planning.problem import Problem, object_from_coordinates
 from contact_mpc.planning.regrasping import WAYPOINTS
 from contact_mpc.planning.rrt_growth import add_node, grow, sample_contact, write_node
@@ -150,13 +150,16 @@ class TreePlanner:
         return float(np.sqrt(np.sum(self.growth.weight * e**2)))
 
     def local_distance(self, grown: GrownTree) -> float:
-        """Return the least (q - mu)' Sigma^-1 (q - mu) of all nodes to the goal, as the paper measures a tree."""
-        return float(2.0 * self.local_distances(grown).min())
+        """Return the least (q - mu)' Sigma^-1 (q - mu) of all nodes to the goal, with one gamma as in the paper."""
+        return float(2.0 * self._distances_to_goal(paper_metrics(grown)).min())
 
     def local_distances(self, grown: GrownTree) -> FloatArray:
         """Return d(goal; node) of `metric` for all nodes."""
-        distances = np.empty(len(grown.tree.q))
-        local_distances_into(self.model.tree, grown.tree.metrics, len(distances), self.goal, distances)
+        return self._distances_to_goal(grown.tree.metrics)
+
+    def _distances_to_goal(self, metrics: Metrics) -> FloatArray:
+        distances = np.empty(len(metrics.mu))
+        local_distances_into(self.model.tree, metrics, len(distances), self.goal, distances)
         return distances
 
     def _draw_targets(self, rng: np.random.Generator, count: int, spread: float) -> FloatArray:
@@ -213,6 +216,14 @@ class TreePlanner:
             )
 
 
+def paper_metrics(grown: GrownTree) -> Metrics:
+    """Return the metrics of the nodes of a tree with `gamma` for turns and positions alike."""
+    config, metrics = grown.problem.file.rrt, grown.tree.metrics
+    if config.gamma_position is None:
+        return metrics
+    return with_gamma(metrics, np.full(metrics.B.shape[1], config.gamma))
+
+
 def _make_tree(count: int, problem: Problem) -> Tree:
     system, n = problem.system, count + SCRATCH
     return Tree(
@@ -239,13 +250,19 @@ def _growth(problem: Problem) -> Growth:
     weight = np.where(problem.turns, 1.0, 1.0 / config.length_m**2)
     lower, upper = _object_bounds(problem)
     return Growth(
-        config.step_rad, config.gamma, config.smoothed_kappa_per_j, config.check_kappa_per_j, config.least_progress,
-        config.candidates, config.contact_probability, config.metric == "local",
+        config.step_rad, config.gamma, _gamma_scale(problem), config.smoothed_kappa_per_j, config.check_kappa_per_j,
+        config.least_progress, config.candidates, config.contact_probability, config.metric == "local",
         system.q_min + config.limit_margin_rad, system.q_max - config.limit_margin_rad,
         config.effort_share * system.tau_max_nm / system.kp, weight, lower, upper, problem.turns,
         np.array([np.deg2rad(problem.file.tolerance_deg), 1e-3 * problem.file.tolerance_mm]), config.length_m,
         config.deepest_m, config.run_steps, config.selective,
     )
+
+
+def _gamma_scale(problem: Problem) -> FloatArray:
+    config = problem.file.rrt
+    position = config.gamma if config.gamma_position is None else config.gamma_position
+    return np.where(problem.turns, 1.0, np.sqrt(position / config.gamma))
 
 
 def _object_bounds(problem: Problem) -> tuple[FloatArray, FloatArray]:

@@ -2,11 +2,12 @@
 
 One iteration takes a target q (the goal, or a sample) and either
 
-  extends   the node nearest in the local metric: du of the least squares min |B_u du - e|^2 + gamma |du|^2 within the
-            joint limits, no longer than the step; one smoothed step promises progress towards the target; the
-            same command is then solved at a barrier weight that counts as unsmoothed, from the smoothed solution. The
-            child is where the *unsmoothed* step ends, and is kept where that makes at least a share of the promise.
-            Where springs are overloaded or bodies penetrate after it, half of the command is tried, and a quarter.
+  extends   the node nearest in the local metric: du of the least squares min |B_u du - e|_W^2 + g |du|^2 within the
+            joint limits, no longer than the step, with g W^-1 = diag(gamma) of the metric; one smoothed step promises
+            progress towards the target; the same command is then solved at a barrier weight that counts as unsmoothed,
+            from the smoothed solution, and from cold where that fails. The child is where the *unsmoothed* step ends,
+            and is kept where that makes at least a share of the promise. Where it does not, or springs are overloaded
+            or bodies penetrate, half of the command is tried, and a quarter: short steps keep more of their promise.
   regrasps  the node whose object is nearest to the target: of some contact samples (`contact_sampling`) the one with
             the least local distance to the target is kept. Its fingers retreat, the unsmoothed model shows that the
             object stays without them; they move freely, close and press, and again it must stay: a balanced grasp.
@@ -69,7 +70,7 @@ from contact_mpc.planning.tree_arrays import (
 )
 
 FloatArray = NDArray[np.float64]
-HALVINGS = 2  # of an extension after which springs or gaps are out of bounds
+HALVINGS = 2  # of an extension that fails
 HOLDING_GAP_M = 1e-3  # a finger nearer than this holds on
 
 
@@ -101,6 +102,16 @@ def _smoothed_step(
 
 
 @njit(**COMPILED)
+def _confirming_step(
+    model: Model, ws: Newton, tree: Tree, growth: Growth, q: FloatArray, u: FloatArray, q_next: FloatArray
+) -> bool:
+    """Write q_next of the unsmoothed model, from the smoothed solution or, where that fails, from cold."""
+    if unsmoothed_step(model, ws, tree, growth, q, u, True, q_next):
+        return True
+    return unsmoothed_step(model, ws, tree, growth, q, u, False, q_next)
+
+
+@njit(**COMPILED)
 def write_node(
     model: Model, ws: Newton, tree: Tree, growth: Growth, node: int, q: FloatArray, u: FloatArray, goal: FloatArray
 ) -> bool:
@@ -115,7 +126,7 @@ def write_node(
     tree.q[node], tree.u[node] = q, u
     tree.refusals[node], tree.regrasps[node] = 0.0, 0.0
     global_distances_into(model.tree, growth.weight, tree.q[node : node + 1], 1, goal, tree.goal_distance[node:])
-    return write_metric(tree.metrics, node, mu, B, growth.gamma)
+    return write_metric(tree.metrics, node, mu, B, growth.gamma * growth.gamma_scale**2)
 
 
 @njit(**COMPILED)
@@ -163,8 +174,13 @@ def extension_command(model: Model, tree: Tree, growth: Growth, node: int, targe
     for a in range(n_a):
         lower[a] = min(max(growth.lower[a] - tree.u[node, a], -growth.step), 0.0)
         upper[a] = max(min(growth.upper[a] - tree.u[node, a], growth.step), 0.0)
-    H = StagedHessian(np.full(n_a, growth.gamma), np.zeros(n_a), B, n_a)
-    f = -(B.T @ wanted)
+    weighted = np.empty((n, n_a))  # W^1/2 B
+    for i in range(n):
+        wanted[i] /= growth.gamma_scale[i]
+        for a in range(n_a):
+            weighted[i, a] = B[i, a] / growth.gamma_scale[i]
+    H = StagedHessian(np.full(n_a, growth.gamma), np.zeros(n_a), weighted, n_a)
+    f = -(weighted.T @ wanted)
     du[:] = 0.0
     solve_box_qp(H, f, lower, upper, du)
     norm = np.sqrt(np.sum(du * du))
@@ -198,14 +214,14 @@ def _extend(
             u[:] = 0.5 * (u + tree.u[node])
         if not _smoothed_step(model, ws, tree, growth, q, u, promised):
             return False
-        if not unsmoothed_step(model, ws, tree, growth, q, u, True, reached):
-            return False
+        if not _confirming_step(model, ws, tree, growth, q, u, reached):
+            continue
         if not _is_bearable(model, ws, growth, reached, u):
             continue
         promise = before - _root_distance(model, tree, growth, node, target, promised)
         progress = before - _root_distance(model, tree, growth, node, target, reached)
         if growth.is_selective and not (progress > 0.0 and progress >= growth.least_progress * promise):
-            return False
+            continue
         if not _is_inside(model, growth, goal, reached):
             return False
         tree.parent[slot], tree.kind[slot], tree.posture[slot] = node, EXTENSION, -1

@@ -45,6 +45,7 @@ class Tree(NamedTuple):
 class Growth(NamedTuple):
     """Parameters of growth, see `RrtConfig` and `Problem`.
 
+    gamma_scale : (n_v_u,) roots of the ratios of gamma of each row to `gamma`
     lower, upper : (n_a,) commands;  load : (n_a,) largest |u - q_a|;  weight : (n_v_u,) of the global metric
     object_lower, object_upper : (n_v_u,) bounds of q_u minus the goal, infinite for rotations of free objects
     turns : (n_v_u,) bool;  tolerance : (2,) rad, m;  length : m that count as 1 rad;  deepest : penetration, m
@@ -54,6 +55,7 @@ class Growth(NamedTuple):
 
     step: float
     gamma: float
+    gamma_scale: FloatArray
     kappa_smoothed: float
     kappa_check: float
     least_progress: float

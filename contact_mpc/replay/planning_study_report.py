@@ -15,6 +15,16 @@ MEASURES = {
 OWN_KAPPA = "at its own kappa, which rises: costs compare from where it is constant"
 
 
+def share_text(spread: dict[str, float]) -> str:
+    """Return the mean of a share and its standard deviation, %."""
+    return f"{100.0 * spread['mean']:.1f} ± {100.0 * spread['std']:.1f}"
+
+
+def ratio_text(item: dict[str, float]) -> str:
+    """Return a ratio and its standard deviation."""
+    return f"{item['ratio']:.2f} ± {item['std']:.2f}"
+
+
 def write_metric_report(result: dict[str, Any], folder: Path) -> Path:
     """Write metric.html into a folder from the command's JSON result, and return its path."""
     figures, tables = [], {}
@@ -57,9 +67,9 @@ def _coverage(name: str, item: dict[str, Any], counts: Sequence[int], measure: s
 def _coverage_rows(item: dict[str, Any], counts: Sequence[int]) -> list[list[str]]:
     rows = [["nodes", *map(str, counts)]]
     for variant, row in item["variants"].items():
-        rows.append([variant, *(f"{100 * cell['mean']:.1f} ± {100 * cell['std']:.1f}" for cell in row["visited"])])
+        rows.append([variant, *map(share_text, row["visited"])])
     for key, ratios in item["ratios"].items():
-        rows.append([f"ratio: {key}", *(f"{cell['ratio']:.2f} ± {cell['std']:.2f}" for cell in ratios)])
+        rows.append([f"ratio: {key}", *map(ratio_text, ratios)])
     return rows
 
 

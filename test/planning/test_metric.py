@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
-from contact_mpc.planning.metric import local_distances_into, make_metrics, reachable_set, write_metric
+from contact_mpc.planning.metric import local_distances_into, make_metrics, reachable_set, with_gamma, write_metric
 from contact_mpc.planning.problem import load_problem
-from contact_mpc.planning.rrt import GrownTree, TreePlanner
+from contact_mpc.planning.rrt import GrownTree, TreePlanner, paper_metrics
 
-GAMMA = 1e-3
+GAMMA = np.array([2e-3, 1e-3, 5e-4])
 ROUND_OFF = 1e-10  # of sums over a few numbers of order one, Sigma inverted
 
 
@@ -30,14 +30,31 @@ def test_distance_is_that_of_sigma_inverse(planner: TreePlanner) -> None:
     out = np.empty(1)
     local_distances_into(tree, metrics, 1, q, out)
     e = (q - mu)[:3]
-    assert out[0] == pytest.approx(0.5 * e @ np.linalg.solve(B @ B.T + GAMMA * np.eye(3), e), rel=ROUND_OFF)
+    assert out[0] == pytest.approx(0.5 * e @ np.linalg.solve(B @ B.T + np.diag(GAMMA), e), rel=ROUND_OFF)
+
+
+def test_metrics_with_another_gamma_are_those_written_with_it(grown: GrownTree) -> None:
+    metrics = grown.tree.metrics
+    other, written = with_gamma(metrics, GAMMA), make_metrics(1, 7, 3, 4)
+    write_metric(written, 0, metrics.mu[5], metrics.B[5], GAMMA)
+    assert np.array_equal(other.whiten[5], written.whiten[0]) and not np.array_equal(other.whiten, metrics.whiten)
+
+
+def test_paper_measures_positions_and_turns_by_one_gamma() -> None:
+    problem = load_problem("allegro_ball")
+    grown, config, turns = TreePlanner(problem).grow(seed=0, nodes=2), problem.file.rrt, problem.turns
+    assert config.gamma_position is not None
+    gamma = np.where(turns, config.gamma, config.gamma_position)
+    for metrics, diagonal in ((grown.tree.metrics, gamma), (paper_metrics(grown), np.full(6, config.gamma))):
+        B, whiten = metrics.B[0], metrics.whiten[0]
+        assert np.linalg.inv(whiten.T @ whiten) == pytest.approx(B @ B.T + np.diag(diagonal), rel=1e-6, abs=1e-9)
 
 
 def test_reachable_set_lies_within_half_its_radius_squared(planner: TreePlanner) -> None:
     rng, epsilon = np.random.default_rng(2), 0.3
     metrics = make_metrics(1, 7, 3, 4)
     mu, B = rng.normal(size=7), rng.normal(size=(3, 4))
-    write_metric(metrics, 0, mu, B, 1e-9)
+    write_metric(metrics, 0, mu, B, np.full(3, 1e-9))
     points = reachable_set(mu[:3], B, epsilon, rng.normal(size=(50, 3)))
     out = np.empty(1)
     for point in points:
@@ -67,4 +84,4 @@ def test_a_direction_without_contact_is_as_far_as_gamma_says() -> None:
     write_metric(metrics, 0, np.zeros(7), B, GAMMA)
     out = np.empty(1)
     local_distances_into(planner.model.tree, metrics, 1, np.array([0.0, 0.1, 0.0, 0.0, 0.0, 0.0, 0.0]), out)
-    assert out[0] == pytest.approx(0.5 * 0.1**2 / GAMMA, rel=ROUND_OFF)
+    assert out[0] == pytest.approx(0.5 * 0.1**2 / GAMMA[1], rel=ROUND_OFF)

@@ -10,7 +10,7 @@ from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.errors import ConfigError, InputError, PlanError
 from contact_mpc.planning.problem import Problem, load_problem, with_goal
 from contact_mpc.planning.rrt import GrownTree, TreePlanner
-from contact_mpc.planning.rrt_growth import _root_distance
+from contact_mpc.planning.rrt_growth import _confirming_step, _root_distance, _smoothed_step, unsmoothed_step
 from contact_mpc.planning.tree_arrays import EXTENDED, EXTENSION, KEPT_EXTENSIONS, REGRASP, ROOT
 
 NODES = 150
@@ -41,6 +41,20 @@ def test_extension_ends_where_the_unsmoothed_step_ends(grown: GrownTree, problem
         result = dynamics.step(tree.q[tree.parent[node]], tree.u[node])
         assert result.is_converged
         assert tree.q[node] == pytest.approx(result.q_next, abs=STEP_ERROR)
+
+
+def test_a_step_that_the_smoothed_solution_does_not_lead_to_is_solved_from_cold() -> None:
+    """At 1e8/J the ball's smoothed solution is a bad start: that alone refused every third extension."""
+    planner = TreePlanner(load_problem("allegro_ball"))
+    tree = planner.grow(seed=0, nodes=60, stop_at_goal=False).tree
+    refused, smoothed, reached = 0, np.empty(23), np.empty(23)
+    for node in np.flatnonzero(tree.kind == EXTENSION):
+        step = (planner.model, planner.newton, tree, planner.growth, tree.q[tree.parent[node]], tree.u[node])
+        assert _smoothed_step(*step, smoothed)
+        refused += not unsmoothed_step(*step, True, reached)
+        assert _smoothed_step(*step, smoothed) and _confirming_step(*step, reached)
+        assert reached == pytest.approx(tree.q[node], abs=STEP_ERROR)
+    assert refused > 5
 
 
 def test_extensions_keep_the_step_and_the_joint_limits(grown: GrownTree, problem: Problem) -> None:

@@ -2,6 +2,10 @@
 
 A tree of 1000 nodes is grown to the end, goal or not, for each of some seeds; then plans are made with trees that stop
 at the goal, and count as a success where the goal is reached and the replay with the unsmoothed model reaches it, too.
+A tree is deep enough where (q - mu)' Sigma^-1 (q - mu) of its best node to the goal, Sigma = B_u B_u' + gamma I, is
+within the tolerance at which the paper's run stops, `PAPER_TOLERANCE`; where that run has none, where a node is within
+the tolerances of the plan. Smoothing and gamma are ours: in the paper nodes, too, are smoothed, at 100/J, which lets
+objects slip and hover more easily, and angles count half, as differences of quaternions.
 Everything is compiled and warm before the clocks run. Growth and optimisation are one thread: judged, and counted in
 dynamics calls per second, are seconds of that thread's CPU, as other load of the machine is none of theirs; wall clock
 stands beside them. The limits are those asked for of this machine's kind (two
@@ -25,7 +29,7 @@ from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.errors import ConfigError, PlanError
 from contact_mpc.model.resources import resource_names
 from contact_mpc.planning.direct import DirectProblem
-from contact_mpc.planning.global_plan import plan_globally
+from contact_mpc.planning.global_plan import GlobalPlan, plan_globally
 from contact_mpc.planning.problem import load_problem
 from contact_mpc.planning.rrt import TreePlanner
 from contact_mpc.sim.statistics import statistics_of
@@ -39,8 +43,13 @@ PAPER_S = {  # for 1000 nodes on sixteen cores, analytic smoothing
     "planar_pushing": 3.25, "planar_hand_ball": 10.3, "allegro_ball": 31.0, "allegro_plate": 117.0,
     "allegro_pen": 24.8, "allegro_door": 12.4,
 }  # fmt: skip
-PAPER_TOLERANCE = {"planar_pushing": 0.1}  # of the local metric without its factor 1/2, where a tree is at the goal
-OTHER_TOLERANCE = 0.01
+PAPER_TOLERANCE = {  # termination_tolerance of the runs in `examples` of pangtao22/planning_through_contact
+    "planar_pushing": 0.1,  # planar_pushing/run_rrt.py: 500 nodes, gamma 1e-2
+    "planar_hand_ball": 0.01,  # planar_hand/run_rrt.py: 1000 nodes, gamma 1e-4
+    "allegro_ball": 0.01,  # allegro_hand/run_rrt.py: 1000 nodes, gamma 1e-6
+    "allegro_pen": 0.01,  # allegro_hand_pen/run_rrt.py: 2000 nodes, gamma 1e-4
+    "iiwa_planar_bimanual_cylinder": 0.01,  # iiwa_bimanual/run_rrt_2d.py: 3000 nodes, gamma 1e-3
+}  # 0, which no tree meets: allegro_hand_door and allegro_hand_plate (1000 nodes), iiwa_bimanual/run_rrt_3d.py (5000)
 NOTHING = {
     "rrt_1000_nodes_s": None, "success_rate": 0.0, "trajopt_s": None, "dynamics_calls_per_s": None, "goal_met": False,
 }  # fmt: skip
@@ -83,10 +92,11 @@ def measure_system(name: str, seed: int, seeds: int, trials: int, nodes: int) ->
     problem = load_problem(name)
     planner = TreePlanner(problem)
     planner.grow(seed, 20, stop_at_goal=False)  # compiles
-    trees, cpu_s = _timed([partial(planner.grow, seed + k, nodes, stop_at_goal=False) for k in range(seeds)])
+    trees, _, cpu_s = _timed([partial(planner.grow, seed + k, nodes, stop_at_goal=False) for k in range(seeds)])
     calls = [tree.dynamics_calls for tree in trees]
     distances = [planner.local_distance(tree) for tree in trees]
-    tolerance = PAPER_TOLERANCE.get(name, OTHER_TOLERANCE)
+    tolerance = PAPER_TOLERANCE.get(name)
+    deep = [tree.is_reached if tolerance is None else d <= tolerance for tree, d in zip(trees, distances, strict=True)]
     plans = _plan(planner, seed, trials)
     limit, success = LIMIT_S.get(name), plans["success_rate"]
     direct = _trajopt(planner, seed, seeds)
@@ -99,14 +109,14 @@ def measure_system(name: str, seed: int, seeds: int, trials: int, nodes: int) ->
         "nodes_grown": [len(tree.tree.q) for tree in trees],
         "best_local_distance": distances,
         "paper_goal_tolerance": tolerance,
+        "is_deep": deep,
         "best_error": [dict(zip(("deg", "mm"), problem.errors(t.tree.q[t.best_node]), strict=True)) for t in trees],
         "dynamics_calls_per_s": float(np.sum(calls) / np.sum(cpu_s)),
         "dynamics_calls_per_node": float(np.sum(calls) / sum(len(tree.tree.q) for tree in trees)),
         **plans,
         **direct,
         "goal_met": bool(
-            fast and max(distances) <= tolerance and (success is None or success >= LEAST_SUCCESS)
-            and _is_direct(direct)
+            fast and all(deep) and (success is None or success >= LEAST_SUCCESS) and _is_direct(direct)
         ),
     }
 
@@ -120,30 +130,21 @@ def _is_direct(direct: dict[str, Any]) -> bool:
     return ends_well and direct["trajopt_cpu_s"]["median"] <= LIMIT_TRAJOPT_S
 
 
-def _timed(calls: Sequence[Callable[[], T]]) -> tuple[list[T], list[float]]:
-    """Make the calls; return their results and the CPU seconds of each."""
-    results, cpu_s = [], []
+def _timed(calls: Sequence[Callable[[], T]]) -> tuple[list[T], list[float], list[float]]:
+    """Make the calls; return their results, and the seconds and the CPU seconds of each."""
+    results, wall_s, cpu_s = [], [], []
     for call in calls:
-        started = time.process_time()
+        started, cpu_started = time.perf_counter(), time.process_time()
         results.append(call())
-        cpu_s.append(time.process_time() - started)
-    return results, cpu_s
+        wall_s.append(time.perf_counter() - started)
+        cpu_s.append(time.process_time() - cpu_started)
+    return results, wall_s, cpu_s
 
 
 def _plan(planner: TreePlanner, seed: int, trials: int) -> dict[str, Any]:
-    times, cpu_s, failures, steps = [], [], [], []
-    for k in range(trials):
-        started, cpu_started = time.perf_counter(), time.process_time()
-        try:
-            found = plan_globally(planner, seed + k)
-            reason = "" if found.is_valid else found.replay.failure or found.status
-            steps.append(sum(len(grown.tree.q) for grown in found.trees))
-        except PlanError as error:
-            reason = str(error)
-        times.append(time.perf_counter() - started)
-        cpu_s.append(time.process_time() - cpu_started)
-        if reason:
-            failures.append({"seed": seed + k, "reason": reason})
+    found, times, cpu_s = _timed([partial(_plan_or_reason, planner, seed + k) for k in range(trials)])
+    steps = [sum(len(grown.tree.q) for grown in plan.trees) for plan in found if isinstance(plan, GlobalPlan)]
+    failures = [{"seed": seed + k, "reason": reason} for k, plan in enumerate(found) if (reason := _reason(plan))]
     return {
         "success_rate": 1.0 - len(failures) / trials if trials else None,
         "plan_s": statistics_of(times) if times else None,
@@ -153,13 +154,27 @@ def _plan(planner: TreePlanner, seed: int, trials: int) -> dict[str, Any]:
     }
 
 
+def _plan_or_reason(planner: TreePlanner, seed: int) -> GlobalPlan | str:
+    try:
+        return plan_globally(planner, seed)
+    except PlanError as error:
+        return str(error)
+
+
+def _reason(plan: GlobalPlan | str) -> str:
+    """Return why a plan is no success, "" where it is one."""
+    if isinstance(plan, str):
+        return plan
+    return "" if plan.is_valid else plan.replay.failure or plan.status
+
+
 def _trajopt(planner: TreePlanner, seed: int, seeds: int) -> dict[str, Any]:
     """Return the figures of the section `trajopt` over start postures of some seeds, None without one."""
     if planner.problem.file.trajopt is None:
         return {"trajopt_s": None}
     problems = [DirectProblem(planner.problem, seed + k) for k in range(seeds)]
     problems[0].solve(iterations=1)  # compiles
-    runs, cpu_s = _timed([problem.solve for problem in problems])
+    runs, _, cpu_s = _timed([problem.solve for problem in problems])
     return {
         "trajopt_s": statistics_of([run.elapsed_s for run in runs]),
         "trajopt_cpu_s": statistics_of(cpu_s),
@@ -185,13 +200,13 @@ def _table(figures: dict[str, dict[str, Any]]) -> Table:
         table.add_row(
             name, f"{item['rrt_1000_nodes_cpu_s']['median']:.2f}", _text(item["limit_s"]), _text(item["paper_s"]),
             f"{item['dynamics_calls_per_s']:.0f}", f"{item['dynamics_calls_per_node']:.1f}",
-            f"{max(item['best_local_distance']):.1e}",
+            f"{max(item['best_local_distance']):.1e} ({sum(item['is_deep'])} of {len(item['is_deep'])})",
             "" if item["success_rate"] is None else f"{100 * item['success_rate']:.0f} %",
             _text(plan_s and plan_s["median"]), _text(trajopt_s and trajopt_s["median"]), _worst_end(item),
         )  # fmt: skip
     table.caption = (
         "seconds: CPU; trajopt ends: the worst in the unsmoothed model; distance: the worst tree's best node in the "
-        "local metric; paper: sixteen cores"
+        "local metric (trees deep enough); paper: sixteen cores"
     )
     return table
 

@@ -29,6 +29,7 @@ from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit, to_plain
 from contact_mpc.planning.coverage import build_space, measure_coverage
 from contact_mpc.planning.problem import Problem, Range, load_problem, with_ranges
 from contact_mpc.planning.rrt import TreePlanner
+from contact_mpc.replay.planning_study_report import ratio_text, share_text, write_metric_report
 from contact_mpc.sim.campaign import check_backend, run_parallel
 
 EVERY_STEP: dict[str, Any] = {"selective": False, "run_steps": 1}
@@ -100,8 +101,6 @@ def metric(
         "goal_met": least >= LEAST_RATIO,
     }  # fmt: skip
     if report is not None:
-        from contact_mpc.replay.planning_study_report import write_metric_report
-
         result["report"] = write_metric_report(to_plain(result), report)
     emit(result, as_json, _table(result))
     raise typer.Exit(0 if result["goal_met"] else EXIT_GOAL_MISSED)
@@ -135,11 +134,16 @@ def _counts(nodes: int) -> tuple[int, ...]:
 def _system(found: dict[tuple[Path, str], list[dict[str, Any]]], path: Path) -> dict[str, Any]:
     """Return the spreads of each variant of one problem, and the ratios between them by number of nodes."""
     variants = {variant: _summary(found[path, variant]) for variant in VARIANTS}
-    ratios = {
-        key: [_ratio(a, b) for a, b in zip(variants[one]["visited"], variants[other]["visited"], strict=True)]
+    radius_rad = found[path, OURS][0]["radius_rad"]
+    ratios, packing_ratios = _ratios(variants, "visited"), _ratios(variants, "packed")
+    return {"radius_rad": radius_rad, "variants": variants, "ratios": ratios, "packing_ratios": packing_ratios}
+
+
+def _ratios(variants: dict[str, dict[str, Any]], measure: str) -> dict[str, list[dict[str, float]]]:
+    return {
+        key: [_ratio(a, b) for a, b in zip(variants[one][measure], variants[other][measure], strict=True)]
         for key, (one, other) in RATIOS.items()
     }
-    return {"radius_rad": found[path, OURS][0]["radius_rad"], "variants": variants, "ratios": ratios}
 
 
 def _summary(items: list[dict[str, Any]]) -> dict[str, Any]:
@@ -165,24 +169,19 @@ def _ratio(one: dict[str, float], other: dict[str, float]) -> dict[str, float]:
 
 
 def _table(result: dict[str, Any]) -> Table:
-    shown = [k for k, count in enumerate(result["counts"]) if k in (1, 2, 5) or count == result["nodes"]]
+    shown = [k for k, count in enumerate(result["counts"]) if k in (0, 1, 2, 4) or count == result["nodes"]]
     counts = [str(result["counts"][k]) for k in shown]
-    title = f"share of configurations visited, {result['seeds']} trees each"
-    table = Table("", "nodes", *counts, "packed", "iterations", "reached", title=title, title_justify="left")
+    title = f"share of configurations visited and packed (the paper's measure), {result['seeds']} trees each"
+    table = Table("", "nodes", *counts, "iterations", "reached", title=title, title_justify="left")
     for name, item in result["systems"].items():
         table.add_row(f"[bold]{name}[/]", f"r {item['radius_rad']:.3f} rad")
         for variant, row in item["variants"].items():
-            table.add_row(
-                variant, "", *(_share(row["visited"][k]) for k in shown), _share(row["packed"][-1]),
-                f"{row['iterations']['mean']:.0f}", f"{100 * row['reached']['mean']:.0f} %",
-            )  # fmt: skip
-        for key, ratios in item["ratios"].items():
-            one, other = RATIOS[key]
-            cells = [f"{ratios[k]['ratio']:.2f} ± {ratios[k]['std']:.2f}" for k in shown]
-            table.add_row(f"ratio: {one} / {other}", "", *cells)
-    table.caption = f"%: mean ± standard deviation; asked of the first two ratios: {LEAST_RATIO:g}"
+            ends = f"{row['iterations']['mean']:.0f}", f"{100 * row['reached']['mean']:.0f} %"
+            table.add_row(variant, "visited", *(share_text(row["visited"][k]) for k in shown), *ends)
+            table.add_row("", "packed", *(share_text(row["packed"][k]) for k in shown))
+        for key, (one, other) in RATIOS.items():
+            ratios, packing = item["ratios"][key], item["packing_ratios"][key]
+            table.add_row(f"ratio: {one} / {other}", "visited", *(ratio_text(ratios[k]) for k in shown))
+            table.add_row("", "packed", *(ratio_text(packing[k]) for k in shown))
+    table.caption = f"%: mean ± standard deviation; asked of the first two ratios of visits: {LEAST_RATIO:g}"
     return table
-
-
-def _share(spread: dict[str, float]) -> str:
-    return f"{100 * spread['mean']:.1f} ± {100 * spread['std']:.1f}"
