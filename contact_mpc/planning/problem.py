@@ -63,6 +63,9 @@ class RrtConfig(_Frozen):
     least_progress: float = Field(
         default=0.2, ge=0.0, le=1.0, description="share of the smoothed step's progress that the unsmoothed step keeps"
     )
+    progress_halvings: int = Field(
+        default=2, ge=0, le=2, description="how often the command of an extension that keeps less is halved"
+    )
     effort_share: float = Field(
         default=1.0, gt=0.0, le=1.0, description="of the effort limits, for |K (u - q_a)| at the end of a step"
     )

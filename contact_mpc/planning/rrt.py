@@ -251,8 +251,8 @@ def _growth(problem: Problem) -> Growth:
     lower, upper = _object_bounds(problem)
     return Growth(
         config.step_rad, config.gamma, _gamma_scale(problem), config.smoothed_kappa_per_j, config.check_kappa_per_j,
-        config.least_progress, config.candidates, config.contact_probability, config.metric == "local",
-        system.q_min + config.limit_margin_rad, system.q_max - config.limit_margin_rad,
+        config.least_progress, config.progress_halvings, config.candidates, config.contact_probability,
+        config.metric == "local", system.q_min + config.limit_margin_rad, system.q_max - config.limit_margin_rad,
         config.effort_share * system.tau_max_nm / system.kp, weight, lower, upper, problem.turns,
         np.array([np.deg2rad(problem.file.tolerance_deg), 1e-3 * problem.file.tolerance_mm]), config.length_m,
         config.deepest_m, config.run_steps, config.selective,

@@ -6,8 +6,9 @@ One iteration takes a target q (the goal, or a sample) and either
             joint limits, no longer than the step, with g W^-1 = diag(gamma) of the metric; one smoothed step promises
             progress towards the target; the same command is then solved at a barrier weight that counts as unsmoothed,
             from the smoothed solution, and from cold where that fails. The child is where the *unsmoothed* step ends,
-            and is kept where that makes at least a share of the promise. Where it does not, or springs are overloaded
-            or bodies penetrate, half of the command is tried, and a quarter: short steps keep more of their promise.
+            and is kept where that makes at least a share of the promise. Where springs are overloaded or bodies
+            penetrate after it, half of the command is tried, and a quarter; where it makes too little progress, too, as
+            far as `progress_halvings` goes: short steps keep more of their promise, but use up nodes.
   regrasps  the node whose object is nearest to the target: of some contact samples (`contact_sampling`) the one with
             the least local distance to the target is kept. Its fingers retreat, the unsmoothed model shows that the
             object stays without them; they move freely, close and press, and again it must stay: a balanced grasp.
@@ -221,6 +222,8 @@ def _extend(
         promise = before - _root_distance(model, tree, growth, node, target, promised)
         progress = before - _root_distance(model, tree, growth, node, target, reached)
         if growth.is_selective and not (progress > 0.0 and progress >= growth.least_progress * promise):
+            if halving >= growth.progress_halvings:
+                return False
             continue
         if not _is_inside(model, growth, goal, reached):
             return False

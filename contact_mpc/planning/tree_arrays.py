@@ -59,6 +59,7 @@ class Growth(NamedTuple):
     kappa_smoothed: float
     kappa_check: float
     least_progress: float
+    progress_halvings: int
     candidates: int
     contact_probability: float
     is_local: bool
