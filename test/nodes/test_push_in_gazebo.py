@@ -13,13 +13,15 @@ pytest.importorskip("casadi")
 pytest.importorskip("rosbags")
 
 from contact_mpc.errors import ConfigError
+from contact_mpc.replay.bag import read_run
+from contact_mpc.replay.metrics import lateness_ms
 from contact_mpc.sim.gazebo.server import find_root
 
 pytestmark = [pytest.mark.dds, pytest.mark.end_to_end, pytest.mark.gazebo]
 
 DISPLACEMENT_M = 0.7
-LARGEST_ERROR_MM = 60.0  # the issue's, without planning again; 17 mm were measured in lock-step
-REAL_TIME = 0.97
+LARGEST_ERROR_MM = 60.0  # asked of a push that is not planned again; 17 mm were measured in lock-step
+LARGEST_LAG_MS = 20.0  # of the simulator behind the wall's clock; 5.5 ms at most where nothing else runs
 AT_500_HZ = (
     "--clock", "realtime", "--set", "plant.rate_hz=500", "--set", "command_bridge.rate_hz=500",
     "--set", "command_bridge.state_lag_s=1.0",  # a simulator that falls behind the wall is no late driver
@@ -64,8 +66,8 @@ def test_the_block_is_pushed_to_its_goal_in_lockstep(plan: Path, tmp_path: Path)
 
 def test_the_block_is_pushed_to_its_goal_through_the_topics_at_500_hz(plan: Path, tmp_path: Path) -> None:
     result = push(plan, tmp_path, *AT_500_HZ)
-    if result["real_time_factor"] < REAL_TIME:
-        factor = f"{result['real_time_factor']:.2f}"
-        pytest.skip(f"THIS MACHINE DOES NOT RUN GAZEBO IN REAL TIME AT ITS PRESENT LOAD: {factor} of it")
+    lag_ms = float(lateness_ms(read_run(Path(result["bag"]))).max())
+    if lag_ms > LARGEST_LAG_MS:
+        pytest.skip(f"THIS MACHINE DOES NOT RUN GAZEBO IN REAL TIME AT ITS PRESENT LOAD: {lag_ms:.0f} ms behind")
     assert result["completed"] and result["limit_violations"] == 0
     assert result["position_error_mm"] < LARGEST_ERROR_MM

@@ -22,8 +22,8 @@ from contact_mpc.sim.push_trial import run_push
 from contact_mpc.sim.trials import Disturbance, disturbance_of, trial_seeds
 
 DISPLACEMENT_M = 0.7
-LARGEST_ERROR_M = 0.06  # the issue's, without planning again
-LARGEST_ERROR_REPLANNED_M = 0.02  # the issue's, with receding horizon
+LARGEST_ERROR_M = 0.06  # asked of a push that is not planned again
+LARGEST_ERROR_REPLANNED_M = 0.02  # and of one with receding horizon
 LARGEST_ACROSS_MM = 10.0
 LARGEST_DELAY_S = 0.03
 LARGEST_IMPULSE_ERROR = 0.2

@@ -18,7 +18,7 @@ from contact_mpc.planning.contact_implicit.planner import ContactImplicitPlanner
 from contact_mpc.planning.contact_implicit.result import NOT_CONVERGED, ContactImplicitResult
 from contact_mpc.planning.contact_implicit.task import build_instance
 
-TOLERANCE = 1e-8  # of the issue: complementarity and dynamics after the polish
+TOLERANCE = 1e-8  # of complementarity and dynamics after the polish
 ROUND_OFF = 1e-9
 WITHOUT_FEEDBACK_RAD = 0.01  # torques held for 19 ms, 0.4 s without any feedback
 
