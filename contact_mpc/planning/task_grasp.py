@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from contact_mpc.errors import PlanError
 from contact_mpc.model.task import TaskConfig
-from contact_mpc.planning.grasp_search import GraspCandidate, GraspSearch
+from contact_mpc.planning.grasp_search import GraspSearch
 from contact_mpc.planning.trajectory_optimisation import object_path
 
 INSTANTS = 8
@@ -34,13 +34,8 @@ def draw_start(task: TaskConfig, seed: int) -> TaskConfig:
     for _ in range(MOST_DRAWS):
         candidate = search.sample()
         if candidate is not None:
-            return with_grasp(task, candidate)
+            return replace(task, start_q=candidate.q, start_u=candidate.grasp.u)
     raise PlanError(f"{task.path}: none of {MOST_DRAWS} postures (seed {seed}) balances the object; move its start")
-
-
-def with_grasp(task: TaskConfig, candidate: GraspCandidate) -> TaskConfig:
-    """Return the task from another posture."""
-    return replace(task, start_q=candidate.q, start_u=candidate.grasp.u)
 
 
 def _further(task: TaskConfig) -> TaskConfig:

@@ -21,8 +21,7 @@ pytestmark = [pytest.mark.dds, pytest.mark.end_to_end, pytest.mark.gazebo]
 
 DISPLACEMENT_M = 0.7
 LARGEST_ERROR_MM = 60.0  # asked of a push that is not planned again; 17 mm were measured in lock-step
-LARGEST_ERROR_OVER_TOPICS_MM = 120.0  # 0, 5, 6, 79, 84 mm in five runs; why is not known
-LARGEST_LAG_MS = 20.0  # of the simulator behind the wall's clock; 5.5 ms at most where nothing else runs
+LARGEST_LATENESS_MS = 8.0  # of a command: 3 to 6 ms on a quiet machine; 10 ms late, a hit is 5 % too fast
 AT_500_HZ = (
     "--clock", "realtime", "--set", "plant.rate_hz=500", "--set", "command_bridge.rate_hz=500",
     "--set", "command_bridge.state_lag_s=1.0",  # a simulator that falls behind the wall is no late driver
@@ -67,8 +66,8 @@ def test_the_block_is_pushed_to_its_goal_in_lockstep(plan: Path, tmp_path: Path)
 
 def test_the_block_is_pushed_to_its_goal_through_the_topics_at_500_hz(plan: Path, tmp_path: Path) -> None:
     result = push(plan, tmp_path, *AT_500_HZ)
-    lag_ms = float(lateness_ms(read_run(Path(result["bag"]))).max())
-    if lag_ms > LARGEST_LAG_MS:
-        pytest.skip(f"THIS MACHINE DOES NOT RUN GAZEBO IN REAL TIME AT ITS PRESENT LOAD: {lag_ms:.0f} ms behind")
+    late_ms = float(lateness_ms(read_run(Path(result["bag"]))).max())
+    if late_ms > LARGEST_LATENESS_MS:
+        pytest.skip(f"THIS MACHINE IS TOO BUSY TO RUN GAZEBO IN REAL TIME: commands come {late_ms:.0f} ms late")
     assert result["completed"] and result["limit_violations"] == 0
-    assert result["position_error_mm"] < LARGEST_ERROR_OVER_TOPICS_MM
+    assert result["position_error_mm"] < LARGEST_ERROR_MM
