@@ -2,10 +2,8 @@
 
 A tree is grown to where the goal is near, or to a number of nodes; the path to its best node is made a motion of the
 second-order cone program, the unsmoothed model, and refined; so are those to nodes in other grasps, the nearest first.
-Where they end are places that a next tree may begin at, as the start is. It begins at the place of the least distance
-to the goal times 1 + the number of trees that began there, so that a dead end is left for another grasp, for where it
-came from, and at last for the start. Samples are drawn the closer to the goal the nearer the place is; near the goal
-trees are small. All trees share one budget of nodes. At last the commands are replayed open loop from the start: a plan
+Where they end are places that a next tree may begin at, as the start is (`stages`). All trees share one budget of
+nodes. At last the commands are replayed open loop from the start: a plan
 is valid where every step has a solution, commands stay within the joint limits, and the object ends within the
 tolerances.
 """
@@ -24,18 +22,14 @@ from contact_mpc.planning.motion import Motion
 from contact_mpc.planning.problem import Problem
 from contact_mpc.planning.refinement import Refiner
 from contact_mpc.planning.rrt import SEED_STEP, GrownTree, TreePlanner
+from contact_mpc.planning.stages import Place, best_of_grasps, next_place
 from contact_mpc.planning.timing import step_times
 
 FloatArray = NDArray[np.float64]
 NEAR, CLOSE = 2.0, 0.95  # tolerances of the goal within which a tree arrives: at first, and from within the first
-LEAST_GAIN = 0.1  # share of the distance to the goal; where a tree takes off less, it counts as begun at its end, too
 SAME = 1e-6  # rad, m: ends no further apart are one place
 LEAST_CHARGE = 5  # nodes of the budget that a tree costs at least: one that does not grow takes its time
-LEAST_SPREAD = 0.2  # of samples about the goal, as share of their ranges
-NEAR_RAD = 0.5  # distance from the goal, global metric, from which on trees are small and several of their ends tried
 MOST_STUCK = 2  # trees at the start that hardly grow, before planning ends
-NEAR_NODES = 0.2  # share of the nodes of a tree that begins there
-GRASPS, GRASPS_NEAR = 4, 8  # ends of a tree that are tried, each in another grasp; of one near the goal
 
 
 @dataclass(frozen=True)
@@ -94,102 +88,60 @@ def plan_globally(
     problem, left = planner.problem, planner.problem.file.rrt.nodes if nodes is None else nodes
     dynamics, goal = _unsmoothed(problem), planner.goal
     trees: list[GrownTree] = []
-    places: list[_Place] = []  # the first is the start
+    places: list[Place[Motion]] = []  # the first is the start
     while True:
-        place = min(places, key=_Place.rank) if places else None
+        place = next_place(places) if places else None
         is_start = place is None or place is places[0]
-        here, arrival, spread, count = _next_tree(problem, start, None if is_start else place)
-        grown = planner.grow(seed + SEED_STEP * len(trees), min(left, count), True, progress, here, arrival, spread)
+        here = start if place is None or is_start else (place.end.q, place.end.u)
+        arrival = NEAR if place is None or is_start else _arrival(problem, place.end)
+        grown = planner.grow(seed + SEED_STEP * len(trees), left, progress=progress, start=here, arrival=arrival)
         trees.append(grown)
         left -= max(LEAST_CHARGE, len(grown.tree.q))
         if place is None or is_start:  # perhaps in another grasp than before
             root = Motion(planner, grown.tree.q[0], grown.tree.u[0], dynamics)
-            place = _Place(root, goal, place.trees if place else 0)
+            place = Place(root, root.object_error(goal), place.tried if place else 0)
             places[:1] = [place]
         status = _go_on(places, place, grown)
-        best = min(places, key=lambda item: item.error).motion
+        best = min(places, key=lambda item: item.error).end
         if problem.is_reached(best.q):
             return _finish(best, tuple(trees), seed, "reached")
-        is_stuck = status == "stuck" and (left < 1 or (len(places) == 1 and place.trees >= MOST_STUCK))
+        is_stuck = status == "stuck" and (left < 1 or (len(places) == 1 and place.tried >= MOST_STUCK))
         if left < 1 or is_stuck or status == "interrupted":
             return _finish(best, tuple(trees), seed, status if is_stuck or status == "interrupted" else "nodes")
 
 
-class _Place:
-    """Where a motion ends and trees may begin: its distance to the goal, and how many began there."""
-
-    def __init__(self, motion: Motion, goal: FloatArray, trees: int = 0) -> None:
-        self.motion, self.error, self.trees = motion, motion.object_error(goal), trees
-
-    def rank(self) -> float:
-        """Return the distance to the goal as it counts when the next place is chosen."""
-        return self.error * (1.0 + self.trees)
-
-    def is_at(self, other: "_Place") -> bool:
-        """Whether the two are one."""
-        return bool(np.all(np.abs(self.motion.q - other.motion.q) <= SAME))
-
-
-def _next_tree(
-    problem: Problem, start: tuple[FloatArray, FloatArray] | None, place: _Place | None
-) -> tuple[tuple[FloatArray, FloatArray] | None, float, float, int]:
-    """Return (q, u) where the tree from a place, or from the start, begins, arrival, spread and number of nodes."""
-    if place is None:
-        return start, NEAR, 1.0, problem.file.rrt.tree_nodes
-    return (place.motion.q, place.motion.u), *_aim(problem, place.motion), _tree_nodes(problem, place.motion)
-
-
-def _aim(problem: Problem, motion: Motion) -> tuple[float, float]:
-    """Return how near a tree from where a motion ends shall come, in tolerances, and the spread of its samples."""
+def _arrival(problem: Problem, motion: Motion) -> float:
+    """Return how near a tree from where a motion ends shall come, in tolerances."""
     angle, distance = problem.errors(motion.q)
     is_near = angle <= NEAR * problem.file.tolerance_deg and distance <= NEAR * problem.file.tolerance_mm
-    whole = motion.planner.object_distance(problem.configuration(problem.start_u), motion.planner.goal)
-    share = motion.object_error(motion.planner.goal) / max(whole, 1e-9)
-    return CLOSE if is_near else NEAR, min(1.0, LEAST_SPREAD + share)
+    return CLOSE if is_near else NEAR
 
 
-def _go_on(places: list[_Place], place: _Place, grown: GrownTree) -> str:
+def _go_on(places: list[Place[Motion]], place: Place[Motion], grown: GrownTree) -> str:
     """Add the places nearer the goal to which paths of a tree lead from its own; return the tree's status."""
-    planner, status = place.motion.planner, grown.status
+    planner, status = place.end.planner, grown.status
+    ranks = planner.local_distances(grown) if place.is_near() else grown.tree.goal_distance
     found: list[Motion] = []
     try:
         refiner = Refiner(planner, grown)
-        for node in _ends(place.motion, grown):
-            found.append(place.motion.copy())
+        for node in best_of_grasps(grown.tree, ranks, 0, place.is_near(), grown.best_node):
+            found.append(place.end.copy())
             refiner.refine(found[-1], node)
             if planner.problem.is_reached(found[-1].q):
                 break
     except KeyboardInterrupt:
         status = "interrupted"
-    place.trees += 1
+    place.tried += 1
     for motion in found:
-        new = _Place(motion, planner.goal)
-        new.trees = 0 if new.error < (1.0 - LEAST_GAIN) * place.error else place.trees
-        if new.error < place.error and not any(new.is_at(other) for other in places):
+        new = place.lead_to(motion, motion.object_error(planner.goal))
+        if new.error < place.error and not any(_is_same(motion, other.end) for other in places):
             places.append(new)
     return status
 
 
-def _ends(motion: Motion, grown: GrownTree) -> list[int]:
-    """Return the nodes to which a motion may go on: the best one, and those of the best other grasps."""
-    is_near = _is_near(motion)
-    ranks = motion.planner.local_distances(grown) if is_near else grown.tree.goal_distance
-    ends, grasps = [grown.best_node], {grown.grasp_of(grown.best_node)}
-    for node in np.argsort(ranks, kind="stable").tolist():
-        if len(ends) < (GRASPS_NEAR if is_near else GRASPS) and grown.grasp_of(node) not in grasps:
-            ends.append(node)
-            grasps.add(grown.grasp_of(node))
-    return ends
-
-
-def _is_near(motion: Motion) -> bool:
-    return motion.object_error(motion.planner.goal) <= NEAR_RAD
-
-
-def _tree_nodes(problem: Problem, motion: Motion) -> int:
-    """Return the largest number of nodes of the tree that goes on from a motion."""
-    nodes = problem.file.rrt.tree_nodes
-    return nodes if not _is_near(motion) else max(2, round(NEAR_NODES * nodes))
+def _is_same(motion: Motion, other: Motion) -> bool:
+    """Whether two motions end at one place."""
+    return bool(np.all(np.abs(motion.q - other.q) <= SAME))
 
 
 def _unsmoothed(problem: Problem) -> ContactDynamics:

@@ -43,8 +43,8 @@ class RrtConfig(_Frozen):
     """Parameters of the tree."""
 
     nodes: int = Field(default=1000, ge=1, le=1_000_000, description="nodes of all trees of a plan at most")
-    tree_nodes: int = Field(
-        default=300, ge=1, le=1_000_000, description="nodes of one tree of a plan; the next goes on from its best"
+    stage_nodes: int = Field(
+        default=300, ge=1, le=1_000_000, description="nodes after which a tree goes on from one of its best alone"
     )
     h_s: float = Field(default=0.1, gt=0.0, le=1.0, description="time step of the model, s")
     step_rad: float = Field(default=0.2, gt=0.0, description="largest |du| of an extension, Euclidean, rad (m)")

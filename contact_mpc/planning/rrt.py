@@ -1,8 +1,8 @@
 """RRT through contact: a tree of configurations that the unsmoothed contact model can move between (seeds/003).
 
-The loop runs compiled in `rrt_growth`, in portions between which progress is reported and Ctrl-C is heard. All random
-numbers come from one generator of the given seed: a tree is reproduced from (problem, seed, nodes), whatever the size
-of the portions.
+The loop runs compiled in `rrt_growth`, in portions between which progress is reported and Ctrl-C is heard. The tree
+grows in stages (`stages`): after so many nodes, or where it is stuck, from one of its best nodes alone. All random
+numbers come from one generator of the given seed: a tree is reproduced from (problem, seed, nodes).
 """
 
 import time
@@ -22,7 +22,8 @@ from contact_mpc.planning.metric import Metrics, local_distances_into, make_metr
 from contact_mpc.planning.problem import Problem, object_from_coordinates
 from contact_mpc.planning.regrasping import WAYPOINTS
 from contact_mpc.planning.rrt_growth import add_node, grow, sample_contact, write_node
-from contact_mpc.planning.tree_arrays import EXTENSION, ROOT, SCRATCH, SMOOTHED, UNSMOOTHED, Growth, Tree
+from contact_mpc.planning.stages import Place, best_of_grasps, next_place
+from contact_mpc.planning.tree_arrays import ROOT, SCRATCH, SMOOTHED, UNSMOOTHED, Growth, Stage, Tree
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -79,12 +80,6 @@ class GrownTree:
             path.append(int(self.tree.parent[path[-1]]))
         return np.array(path[::-1])
 
-    def grasp_of(self, node: int) -> int:
-        """Return the node where the grasp of `node` began: the last regrasp on the path there, or the root."""
-        while self.tree.kind[node] == EXTENSION:
-            node = int(self.tree.parent[node])
-        return node
-
 
 class TreePlanner:
     """A problem laid out for the compiled loop; `grow` may be called for several seeds."""
@@ -100,12 +95,12 @@ class TreePlanner:
     def grow(
         self, seed: int, nodes: int | None = None, stop_at_goal: bool = True,
         progress: Callable[[int, float], None] | None = None, start: tuple[FloatArray, FloatArray] | None = None,
-        arrival: float = 1.0, spread: float = 1.0,
+        arrival: float = 1.0,
     ) -> GrownTree:
         """Grow a tree; progress(nodes, best distance to the goal in rad) is called every `PORTION` iterations.
 
         start is the (q, u) of the root, that of the problem where None; a node arrives within `arrival` times the
-        tolerances of the goal. spread scales the ranges of samples about the goal.
+        tolerances of the goal.
 
         KeyboardInterrupt ends growth and keeps the tree.
 
@@ -124,15 +119,17 @@ class TreePlanner:
         self._plant_root(tree, growth, rng, start)
         status, iterations = "nodes", 0
         started = time.perf_counter()
+        stages = _Stages(self, tree)
         try:
             while tree.size[0] < count and not (stop_at_goal and tree.best[1] >= 0):
-                if iterations >= FIRST_ITERATIONS + ITERATIONS_PER_NODE * tree.size[0]:
+                if _is_stuck(iterations, int(tree.size[0])):
                     status = "stuck"
                     break
-                targets = self._draw_targets(rng, PORTION, spread)
+                stages.advance(PORTION)
+                targets = self._draw_targets(rng, PORTION, stages.spread)
                 grow(
-                    self.model, self.newton, tree, growth, self.sampler, rng, targets, self.goal, count,
-                    stop_at_goal,
+                    self.model, self.newton, tree, growth, self.sampler, rng, stages.stage, targets, self.goal,
+                    min(count, stages.end), stop_at_goal,
                 )
                 iterations += PORTION
                 if progress is not None:
@@ -151,13 +148,14 @@ class TreePlanner:
 
     def local_distance(self, grown: GrownTree) -> float:
         """Return the least (q - mu)' Sigma^-1 (q - mu) of all nodes to the goal, with one gamma as in the paper."""
-        return float(2.0 * self._distances_to_goal(paper_metrics(grown)).min())
+        return float(2.0 * self.distances_to_goal(paper_metrics(grown)).min())
 
     def local_distances(self, grown: GrownTree) -> FloatArray:
         """Return d(goal; node) of `metric` for all nodes."""
-        return self._distances_to_goal(grown.tree.metrics)
+        return self.distances_to_goal(grown.tree.metrics)
 
-    def _distances_to_goal(self, metrics: Metrics) -> FloatArray:
+    def distances_to_goal(self, metrics: Metrics) -> FloatArray:
+        """Return d(goal; node) of nodes with these metrics."""
         distances = np.empty(len(metrics.mu))
         local_distances_into(self.model.tree, metrics, len(distances), self.goal, distances)
         return distances
@@ -214,6 +212,51 @@ class TreePlanner:
                 f"{names[1].owner}.{names[1].link} overlap by {-1e3 * gaps[c]:.1f} mm (allowed "
                 f"{1e3 * deepest:g} mm); move start_joints_rad or the object's start"
             )
+
+
+class _Stages:
+    """The stages of a tree that grows: the present one, the nodes at which it ends, and the spread of its samples."""
+
+    def __init__(self, planner: TreePlanner, tree: Tree) -> None:
+        self.planner, self.tree = planner, tree
+        problem = planner.problem
+        self.whole = planner.object_distance(problem.configuration(problem.start_u), planner.goal)
+        self.places = [Place(0, planner.object_distance(tree.q[0], planner.goal))]
+        self._begin(self.places[0])
+
+    def advance(self, iterations: int) -> None:
+        """Count iterations to come; before them, begin the next stage where this one is complete, or stuck."""
+        size = int(self.tree.size[0])
+        if size >= self.end or _is_stuck(self.iterations, size - self.stage.first):
+            self._complete(size)
+            self._begin(next_place(self.places))
+        self.iterations += iterations
+
+    def _begin(self, place: Place[int]) -> None:
+        size = int(self.tree.size[0])
+        self.place, self.stage, self.iterations = place, Stage(place.end, size), 0
+        self.end = size + place.nodes(self.planner.problem.file.rrt.stage_nodes)
+        self.spread = place.spread(self.whole)
+        self.tree.refusals[place.end] = self.tree.regrasps[place.end] = 0.0
+
+    def _complete(self, size: int) -> None:
+        """Add the best nodes of the stage's grasps to the places."""
+        tree, place, first = self.tree, self.place, self.stage.first
+        goal_distance, metrics = tree.goal_distance[first:size], tree.metrics
+        if place.is_near():
+            part = Metrics(*(array[first:size] for array in metrics))
+            ranks = self.planner.distances_to_goal(part)
+        else:
+            ranks = goal_distance
+        place.tried += 1
+        for node in best_of_grasps(tree, ranks, first, place.is_near()):
+            error = float(np.sqrt(2.0 * tree.goal_distance[node]))
+            if error < place.error:
+                self.places.append(place.lead_to(node, error))
+
+
+def _is_stuck(iterations: int, nodes: int) -> bool:
+    return iterations >= FIRST_ITERATIONS + ITERATIONS_PER_NODE * nodes
 
 
 def paper_metrics(grown: GrownTree) -> Metrics:

@@ -42,6 +42,7 @@ from contact_mpc.planning.contact_sampling import (
     preload,
 )
 from contact_mpc.planning.metric import (
+    Metrics,
     global_distances_into,
     local_distances_into,
     whitened_square,
@@ -67,6 +68,7 @@ from contact_mpc.planning.tree_arrays import (
     SMOOTHED,
     UNSMOOTHED,
     Growth,
+    Stage,
     Tree,
 )
 
@@ -366,13 +368,8 @@ def add_node(model: Model, tree: Tree, growth: Growth, goal: FloatArray) -> None
 
 
 @njit(**COMPILED)
-def _nearest(distances: FloatArray, refusals: FloatArray, count: int) -> int:
-    best, least = 0, np.inf
-    for node in range(count):
-        value = distances[node] * (1.0 + refusals[node]) ** 2
-        if value < least:
-            best, least = node, value
-    return best
+def _rank(distance: float, refusals: float) -> float:
+    return distance * (1.0 + refusals) ** 2
 
 
 @njit(**COMPILED)
@@ -382,17 +379,36 @@ def _refuse(tree: Tree, growth: Growth, node: int) -> None:
 
 
 @njit(**COMPILED)
+def _distances(
+    model: Model, tree: Tree, growth: Growth, is_local: bool, first: int, end: int, target: FloatArray,
+    distances: FloatArray,
+) -> None:
+    """Write the distances to the target, in the local or the global metric, of nodes first <= k < end."""
+    if is_local:
+        metrics = tree.metrics
+        part = Metrics(metrics.mu[first:end], metrics.B[first:end], metrics.whiten[first:end])
+        local_distances_into(model.tree, part, end - first, target, distances[first:end])
+    else:
+        global_distances_into(
+            model.tree, growth.weight, tree.q[first:end], end - first, target, distances[first:end]
+        )
+
+
+@njit(**COMPILED)
 def _choose(
-    model: Model, tree: Tree, growth: Growth, is_local: bool, target: FloatArray, refusals: FloatArray,
+    model: Model, tree: Tree, growth: Growth, stage: Stage, is_local: bool, target: FloatArray, refusals: FloatArray,
     distances: FloatArray,
 ) -> int:
-    """Return the node nearest to the target in the local or the global metric."""
-    count = tree.size[0]
-    if is_local:
-        local_distances_into(model.tree, tree.metrics, count, target, distances)
-    else:
-        global_distances_into(model.tree, growth.weight, tree.q, count, target, distances)
-    return _nearest(distances, refusals, count)
+    """Return the node of the stage nearest to the target in the local or the global metric."""
+    best, count = stage.root, tree.size[0]
+    _distances(model, tree, growth, is_local, stage.root, stage.root + 1, target, distances)
+    _distances(model, tree, growth, is_local, stage.first, count, target, distances)
+    least = _rank(distances[best], refusals[best])
+    for node in range(stage.first, count):
+        value = _rank(distances[node], refusals[node])
+        if value < least:
+            best, least = node, value
+    return best
 
 
 @njit(**COMPILED)
@@ -420,9 +436,12 @@ def _extend_on(
 @njit(nogil=True, **COMPILED)
 def grow(
     model: Model, ws: Newton, tree: Tree, growth: Growth, sampler: Sampler, rng: np.random.Generator,
-    targets: FloatArray, goal: FloatArray, nodes: int, stop_at_goal: bool,
+    stage: Stage, targets: FloatArray, goal: FloatArray, nodes: int, stop_at_goal: bool,
 ) -> None:
-    """Do one iteration per row of targets (n, n_q), until there are so many nodes or, if asked, the goal is reached."""
+    """Do one iteration per row of targets (n, n_q), until there are so many nodes or, if asked, the goal is reached.
+
+    Only nodes of the stage are extended and regrasped.
+    """
     distances = np.empty(tree.q.shape[0])
     steps = make_steps(MOST_STEPS, tree.u.shape[1])
     for k in range(targets.shape[0]):
@@ -431,7 +450,7 @@ def grow(
             return
         if rng.random() < growth.contact_probability:
             is_local = growth.is_local and not growth.is_selective
-            node = _choose(model, tree, growth, is_local, targets[k], tree.regrasps, distances)
+            node = _choose(model, tree, growth, stage, is_local, targets[k], tree.regrasps, distances)
             if growth.is_selective:
                 tree.regrasps[node] += 1.0
             if _regrasp(model, ws, tree, growth, sampler, rng, steps, node, targets[k], goal):
@@ -439,5 +458,5 @@ def grow(
                 add_node(model, tree, growth, goal)
                 _extend_on(model, ws, tree, growth, count, targets[k], goal, nodes, growth.run - 1)
             continue
-        node = _choose(model, tree, growth, growth.is_local, targets[k], tree.refusals, distances)
+        node = _choose(model, tree, growth, stage, growth.is_local, targets[k], tree.refusals, distances)
         _extend_on(model, ws, tree, growth, node, targets[k], goal, nodes, growth.run)

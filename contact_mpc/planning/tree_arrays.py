@@ -75,3 +75,10 @@ class Growth(NamedTuple):
     deepest: float
     run: int
     is_selective: bool
+
+
+class Stage(NamedTuple):
+    """Nodes that growth looks at: the node `root` and those from `first` on."""
+
+    root: int
+    first: int

@@ -112,7 +112,7 @@ def test_trees_that_begin_again_are_plans_from_their_own_start(
 ) -> None:
     """The farthest place comes first here, so that every tree begins at the start, in another posture."""
     monkeypatch.setattr(global_plan._Place, "rank", lambda place: -place.error)
-    rrt = planner.problem.file.rrt.model_copy(update={"tree_nodes": 30})
+    rrt = planner.problem.file.rrt.model_copy(update={"stage_nodes": 30})
     file = planner.problem.file.model_copy(update={"rrt": rrt, "tolerance_deg": 1e-9})  # never reached
     problem = replace(planner.problem, file=file)
     found = plan_globally(TreePlanner(problem), seed=1, nodes=90)
