@@ -6,7 +6,7 @@ progress is judged, no refusal is counted, every step that the model can make is
 that keeps nodes from useless places; in ours a useless step costs an iteration, but no node.
 
 The global metric is |q_u - q_u,ref| in fixed weights, rotation in rad and position in lengths of the object: for the
-nearest node, for its progress, and in "every step" for the node to regrasp. Commands of an extension come from the
+nearest node, for its progress, and in "every step" for the node to regrasp. Trees grow in one stage. Commands of an extension come from the
 linearised step in all variants, as in the paper.
 
 Objects turn all the way round in the plane, and in any direction in the hand (`SPACES`). Many seeds run in parallel
@@ -110,7 +110,7 @@ def grow_variant(path: Path, variant: str, seed: int, nodes: int) -> dict[str, A
     """Grow one tree of a variant; return its coverage by number of nodes, and its error to the goal."""
     config = SPACES.get(path.stem, SpaceConfig())
     problem = with_ranges(load_problem(path), config.ranges)
-    planner = TreePlanner(_vary(problem, VARIANTS[variant]))
+    planner = TreePlanner(_vary(problem, {"stage_nodes": nodes, **VARIANTS[variant]}))
     grown = planner.grow(seed, nodes, stop_at_goal=False)
     space = build_space(planner, nodes, SAMPLES, config.only_turns)
     covered = measure_coverage(planner, grown, space, _counts(nodes))
