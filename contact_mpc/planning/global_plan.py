@@ -1,11 +1,10 @@
 """A plan through contact from start to goal: trees, their motions, and the proof under the unsmoothed model.
 
-A tree is grown to where the goal is near, or to a number of nodes; the path to its best node is made a motion of the
-second-order cone program, the unsmoothed model, and refined; so are those to nodes in other grasps, the nearest first.
-Where they end are places that a next tree may begin at, as the start is (`stages`). All trees share one budget of
-nodes. At last the commands are replayed open loop from the start: a plan
-is valid where every step has a solution, commands stay within the joint limits, and the object ends within the
-tolerances.
+A tree is grown to where the goal is near, or for one stage (`stages`); the path to its best node is made a motion of
+the second-order cone program, the unsmoothed model, and refined; so are those to nodes in other grasps, the nearest
+first. Where they end are places that a next tree may begin at, as the start is. All trees share one budget of nodes. At
+last the commands are replayed open loop from the start: a plan is valid where every step has a solution, commands stay
+within the joint limits, and the object ends within the tolerances.
 """
 
 from collections.abc import Callable
@@ -85,7 +84,8 @@ def plan_globally(
     InputError, PlanError
         As `TreePlanner.grow`.
     """
-    problem, left = planner.problem, planner.problem.file.rrt.nodes if nodes is None else nodes
+    problem, config = planner.problem, planner.problem.file.rrt
+    left, stage_nodes = config.nodes if nodes is None else nodes, config.stage_nodes
     dynamics, goal = _unsmoothed(problem), planner.goal
     trees: list[GrownTree] = []
     places: list[Place[Motion]] = []  # the first is the start
@@ -94,7 +94,8 @@ def plan_globally(
         is_start = place is None or place is places[0]
         here = start if place is None or is_start else (place.end.q, place.end.u)
         arrival = NEAR if place is None or is_start else _arrival(problem, place.end)
-        grown = planner.grow(seed + SEED_STEP * len(trees), left, progress=progress, start=here, arrival=arrival)
+        count = min(left, place.nodes(stage_nodes) if place and not is_start else stage_nodes)
+        grown = planner.grow(seed + SEED_STEP * len(trees), count, progress=progress, start=here, arrival=arrival)
         trees.append(grown)
         left -= max(LEAST_CHARGE, len(grown.tree.q))
         if place is None or is_start:  # perhaps in another grasp than before

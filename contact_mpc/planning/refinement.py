@@ -14,25 +14,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from contact_mpc.model.interpolation import smooth_step
-from contact_mpc.model.system_config import validate
-from contact_mpc.planning.command_optimisation import TrackingProblem, TrajoptConfig, optimise_commands
 from contact_mpc.planning.motion import Motion
 from contact_mpc.planning.rrt import GrownTree, TreePlanner
+from contact_mpc.planning.steering import Steering
 from contact_mpc.planning.tree_arrays import REGRASP
 
 FloatArray = NDArray[np.float64]
 LOOK_AHEAD = 3  # segments that a shortcut may span
-RADIANS_PER_STEP = 0.07  # of the object in the global metric along straight ways
-FEWEST_STEPS, MOST_STEPS = 5, 40
 APPROACH_RAD, APPROACHES = 1.5, 2  # of the goal in the last grasp: from this distance, global metric; times
 ARRIVED_RAD = 0.2  # distance from the goal, global metric, up to which the rest of a path may end
 SEGMENT_TOLERANCE_RAD = 0.02  # distance from the end of a segment, global metric
-DEFAULTS = {
-    "iterations": 15, "kappa_first_per_j": 1e3, "kappa_per_j": 1e5, "object_rotation_weight": 10.0,
-    "object_position_weight": 1000.0, "terminal_scale": 1000.0, "command_weight": 0.1, "rate_weight": 1.0,
-    "trust_region_rad": 0.1, "newton_tolerance": 1e-8,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -58,10 +49,7 @@ class Refiner:
 
     def __init__(self, planner: TreePlanner, grown: GrownTree) -> None:
         self.planner, self.grown = planner, grown
-        file, path = planner.problem.file, planner.problem.path
-        given = {"h_s": planner.model.h, "limit_margin_rad": file.rrt.limit_margin_rad, **file.refinement}
-        settings = {**DEFAULTS, **given}
-        self.config = validate(TrajoptConfig, settings, f"{path}: refinement")
+        self.steering = Steering(planner.problem, planner.model)
 
     def refine(self, motion: Motion, node: int) -> None:
         """Continue a motion, which stands at the root, along the refined path to a node, as far as there are steps."""
@@ -76,7 +64,7 @@ class Refiner:
         """Append the optimised straight way to the goal where it ends nearer to that than the motion does."""
         goal = self.planner.goal
         for _ in range(APPROACHES):
-            for commands in self._optimised(motion, self._straight_way(motion, goal), None):
+            for commands in self._straight(motion, goal):
                 trial = motion.copy()
                 if trial.command_all(commands) and trial.object_error(goal) < motion.object_error(goal):
                     motion.take(trial)
@@ -116,7 +104,7 @@ class Refiner:
         if motion.object_error(target) <= 1e-4:
             yield np.zeros((0, len(motion.u)))
             return
-        yield from self._optimised(motion, self._straight_way(motion, target), None)
+        yield from self._straight(motion, target)
         if i == j and len(segments[i].nodes) > 1:
             way = np.concatenate([motion.q[None], self.grown.tree.q[list(segments[i].nodes[1:])]])
             way[-1] = target
@@ -129,20 +117,11 @@ class Refiner:
     def _tree_commands(self, segment: Segment) -> FloatArray:
         return self.grown.tree.u[list(segment.nodes[1:])]
 
-    def _straight_way(self, motion: Motion, target: FloatArray) -> FloatArray:
-        """Return q_ref (T + 1, n_q) on the geodesic of the object, with a smooth start and stop."""
-        system = self.planner.problem.system
-        length = motion.object_error(target)
-        T = int(np.clip(np.ceil(length / RADIANS_PER_STEP), FEWEST_STEPS, MOST_STEPS))
-        dq = system.difference(motion.q, target)
-        dq[system.n_v_u :] = 0.0
-        s = np.arange(T + 1) / T
-        return np.array([system.integrate(motion.q, share * dq) for share in smooth_step(s)])
+    def _straight(self, motion: Motion, target: FloatArray) -> Iterator[FloatArray]:
+        way = self.steering.straight_way(motion.q, target, motion.object_error(target))
+        yield from self._optimised(motion, way, None)
 
     def _optimised(self, motion: Motion, way: FloatArray, first: FloatArray | None) -> Iterator[FloatArray]:
-        T = len(way) - 1
-        u_ref = np.tile(motion.u, (T, 1)) if first is None else first
-        problem = TrackingProblem(motion.q, motion.u, way, u_ref)
-        found = optimise_commands(self.planner.problem.system, self.planner.model, problem, self.config)
-        if found.is_feasible:
-            yield found.horizon.u.copy()
+        commands = self.steering.follow(motion.q, motion.u, way, first)
+        if commands is not None:
+            yield commands

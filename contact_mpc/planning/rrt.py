@@ -2,7 +2,9 @@
 
 The loop runs compiled in `rrt_growth`, in portions between which progress is reported and Ctrl-C is heard. The tree
 grows in stages (`stages`): after so many nodes, or where it is stuck, from one of its best nodes alone. All random
-numbers come from one generator of the given seed: a tree is reproduced from (problem, seed, nodes).
+numbers come from one generator of the given seed: a tree is reproduced from (problem, seed, nodes). Where a stage ends,
+its best nodes are steered to the goal by a trajectory optimisation (`steering`), whose steps the unsmoothed model must
+confirm as those of extensions: nodes, too.
 """
 
 import time
@@ -21,8 +23,9 @@ from contact_mpc.planning.contact_sampling import Sampler, build_sampler
 from contact_mpc.planning.metric import Metrics, local_distances_into, make_metrics, with_gamma
 from contact_mpc.planning.problem import Problem, object_from_coordinates
 from contact_mpc.planning.regrasping import WAYPOINTS
-from contact_mpc.planning.rrt_growth import add_node, grow, sample_contact, write_node
+from contact_mpc.planning.rrt_growth import add_node, add_steps, grow, sample_contact, write_node
 from contact_mpc.planning.stages import Place, best_of_grasps, next_place
+from contact_mpc.planning.steering import Steering
 from contact_mpc.planning.tree_arrays import ROOT, SCRATCH, SMOOTHED, UNSMOOTHED, Growth, Stage, Tree
 
 FloatArray = NDArray[np.float64]
@@ -30,6 +33,7 @@ IntArray = NDArray[np.int64]
 PORTION = 50  # iterations between reports
 FIRST_ITERATIONS, ITERATIONS_PER_NODE = 400, 20  # more than that, and the tree counts as stuck
 START_TRIES = 2000
+STEERED_RAD = 1.5  # distance from the goal, global metric, from which the best nodes of a stage are steered there
 SEED_STEP = 1_000_000  # between the seeds of trees that belong together
 
 
@@ -90,6 +94,7 @@ class TreePlanner:
         self.newton: Newton = make_newton(self.model)
         self.sampler: Sampler = build_sampler(system, self.model, problem.file.contacts, str(problem.path))
         self.growth = _growth(problem)
+        self.steering = Steering(problem, self.model)
         self.goal = problem.configuration(problem.goal_u)
 
     def grow(
@@ -119,13 +124,15 @@ class TreePlanner:
         self._plant_root(tree, growth, rng, start)
         status, iterations = "nodes", 0
         started = time.perf_counter()
-        stages = _Stages(self, tree)
+        stages = _Stages(self, tree, count)
         try:
             while tree.size[0] < count and not (stop_at_goal and tree.best[1] >= 0):
                 if _is_stuck(iterations, int(tree.size[0])):
                     status = "stuck"
                     break
                 stages.advance(PORTION)
+                if tree.size[0] >= count or (stop_at_goal and tree.best[1] >= 0):
+                    break
                 targets = self._draw_targets(rng, PORTION, stages.spread)
                 grow(
                     self.model, self.newton, tree, growth, self.sampler, rng, stages.stage, targets, self.goal,
@@ -217,8 +224,8 @@ class TreePlanner:
 class _Stages:
     """The stages of a tree that grows: the present one, the nodes at which it ends, and the spread of its samples."""
 
-    def __init__(self, planner: TreePlanner, tree: Tree) -> None:
-        self.planner, self.tree = planner, tree
+    def __init__(self, planner: TreePlanner, tree: Tree, nodes: int) -> None:
+        self.planner, self.tree, self.nodes = planner, tree, nodes
         problem = planner.problem
         self.whole = planner.object_distance(problem.configuration(problem.start_u), planner.goal)
         self.places = [Place(0, planner.object_distance(tree.q[0], planner.goal))]
@@ -227,7 +234,7 @@ class _Stages:
     def advance(self, iterations: int) -> None:
         """Count iterations to come; before them, begin the next stage where this one is complete, or stuck."""
         size = int(self.tree.size[0])
-        if size >= self.end or _is_stuck(self.iterations, size - self.stage.first):
+        if size >= self.end or _is_stuck(self.iterations, 1 + size - self.stage.first):
             self._complete(size)
             self._begin(next_place(self.places))
         self.iterations += iterations
@@ -240,22 +247,37 @@ class _Stages:
         self.tree.refusals[place.end] = self.tree.regrasps[place.end] = 0.0
 
     def _complete(self, size: int) -> None:
-        """Add the best nodes of the stage's grasps to the places."""
+        """Steer from the best nodes of the stage's grasps to the goal; add where that ends, and them, to the places."""
         tree, place, first = self.tree, self.place, self.stage.first
-        goal_distance, metrics = tree.goal_distance[first:size], tree.metrics
-        if place.is_near():
-            part = Metrics(*(array[first:size] for array in metrics))
-            ranks = self.planner.distances_to_goal(part)
-        else:
-            ranks = goal_distance
+        part = Metrics(*(array[first:size] for array in tree.metrics))
+        ranks = self.planner.distances_to_goal(part) if place.is_near() else tree.goal_distance[first:size]
         place.tried += 1
-        for node in best_of_grasps(tree, ranks, first, place.is_near()):
-            error = float(np.sqrt(2.0 * tree.goal_distance[node]))
-            if error < place.error:
-                self.places.append(place.lead_to(node, error))
+        ends = best_of_grasps(tree, ranks, first, place.is_near())
+        for node in [*ends, *(self._steer(node) for node in ends)]:
+            if node is not None and self._error(node) < place.error:
+                self.places.append(place.lead_to(node, self._error(node)))
+
+    def _steer(self, node: int) -> int | None:
+        """Add nodes along the optimised straight way to the goal; return the last one, None where it gains nothing."""
+        planner, tree, error = self.planner, self.tree, self._error(node)
+        size = int(tree.size[0])
+        if error > STEERED_RAD or size >= self.nodes:
+            return None
+        way = planner.steering.straight_way(tree.q[node], planner.goal, error)
+        commands = planner.steering.follow(tree.q[node], tree.u[node], way)
+        if commands is None:
+            return None
+        add_steps(
+            planner.model, planner.newton, tree, planner.growth, node, commands[: self.nodes - size], planner.goal
+        )
+        return int(tree.size[0]) - 1 if tree.size[0] > size else None
+
+    def _error(self, node: int) -> float:
+        return float(np.sqrt(2.0 * self.tree.goal_distance[node]))
 
 
 def _is_stuck(iterations: int, nodes: int) -> bool:
+    """Whether a tree or a stage of so many nodes, its root included, hardly grows."""
     return iterations >= FIRST_ITERATIONS + ITERATIONS_PER_NODE * nodes
 
 

@@ -379,6 +379,32 @@ def _refuse(tree: Tree, growth: Growth, node: int) -> None:
 
 
 @njit(**COMPILED)
+def add_steps(
+    model: Model, ws: Newton, tree: Tree, growth: Growth, node: int, commands: FloatArray, goal: FloatArray
+) -> None:
+    """Add the nodes to which commands (T, n_a) lead from a node, up to the one nearest to the goal, if any is nearer.
+
+    They end where the model has no step, springs are overloaded, bodies penetrate, or objects leave their bounds.
+    """
+    count, q_next = tree.size[0], np.empty(tree.q.shape[1])
+    before, kept, least = node, 0, tree.goal_distance[node]
+    for k in range(commands.shape[0]):
+        slot = count + k
+        if not unsmoothed_step(model, ws, tree, growth, tree.q[before], commands[k], False, q_next):
+            break
+        if not _is_bearable(model, ws, growth, q_next, commands[k]) or not _is_inside(model, growth, goal, q_next):
+            break
+        tree.parent[slot], tree.kind[slot], tree.posture[slot] = before, EXTENSION, -1
+        if not write_node(model, ws, tree, growth, slot, q_next, commands[k], goal):
+            break
+        if tree.goal_distance[slot] < least:
+            kept, least = k + 1, tree.goal_distance[slot]
+        before = slot
+    for _ in range(kept):
+        add_node(model, tree, growth, goal)
+
+
+@njit(**COMPILED)
 def _distances(
     model: Model, tree: Tree, growth: Growth, is_local: bool, first: int, end: int, target: FloatArray,
     distances: FloatArray,

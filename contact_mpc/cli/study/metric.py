@@ -6,8 +6,8 @@ progress is judged, no refusal is counted, every step that the model can make is
 that keeps nodes from useless places; in ours a useless step costs an iteration, but no node.
 
 The global metric is |q_u - q_u,ref| in fixed weights, rotation in rad and position in lengths of the object: for the
-nearest node, for its progress, and in "every step" for the node to regrasp. Trees grow in one stage. Commands of an extension come from the
-linearised step in all variants, as in the paper.
+nearest node, for its progress, and in "every step" for the node to regrasp. Commands of an extension come from the
+linearised step in all variants, as in the paper, and trees grow in one stage.
 
 Objects turn all the way round in the plane, and in any direction in the hand (`SPACES`). Many seeds run in parallel
 through joblib.
