@@ -16,6 +16,7 @@ from contact_mpc.planning.motion import Motion
 from contact_mpc.planning.problem import load_problem, with_goal
 from contact_mpc.planning.regrasp_motion import FREE_STEP_RAD
 from contact_mpc.planning.rrt import TreePlanner
+from contact_mpc.planning.stages import GRASPS, GRASPS_NEAR, Place, grasp_of
 from contact_mpc.planning.tree_arrays import REGRASP
 from contact_mpc.planning.tree_file import load_tree, save_tree
 
@@ -111,7 +112,7 @@ def test_trees_that_begin_again_are_plans_from_their_own_start(
     planner: TreePlanner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The farthest place comes first here, so that every tree begins at the start, in another posture."""
-    monkeypatch.setattr(global_plan._Place, "rank", lambda place: -place.error)
+    monkeypatch.setattr(Place, "rank", lambda place: -place.error)
     rrt = planner.problem.file.rrt.model_copy(update={"stage_nodes": 30})
     file = planner.problem.file.model_copy(update={"rrt": rrt, "tolerance_deg": 1e-9})  # never reached
     problem = replace(planner.problem, file=file)
@@ -125,32 +126,38 @@ def test_trees_that_begin_again_are_plans_from_their_own_start(
 def test_a_place_where_trees_fail_is_left_for_where_it_came_from(planner: TreePlanner) -> None:
     grown = planner.grow(seed=1, stop_at_goal=False, nodes=100)
     start, end = (Motion(planner, grown.tree.q[node], grown.tree.u[node]) for node in (0, grown.best_node))
-    places = [global_plan._Place(start, planner.goal), global_plan._Place(end, planner.goal)]
+    places = [Place(motion, motion.object_error(planner.goal)) for motion in (start, end)]
     ratio = places[0].error / places[1].error
     assert ratio > 1.0
     while places[1].rank() < places[0].rank():
-        places[1].trees += 1
-    assert places[1].trees == int(ratio)  # the first number with (1 + trees) above it
+        places[1].tried += 1
+    assert places[1].tried == int(ratio)  # the first number with (1 + tried) above it
 
 
 def test_a_tree_that_leads_nowhere_leaves_its_place_alone(planner: TreePlanner) -> None:
     grown = planner.grow(seed=1, nodes=1)
-    place = global_plan._Place(Motion(planner, grown.tree.q[0], grown.tree.u[0]), planner.goal)
+    root = Motion(planner, grown.tree.q[0], grown.tree.u[0])
+    place = Place(root, root.object_error(planner.goal))
     places = [place]
     assert global_plan._go_on(places, place, grown) == grown.status
-    assert all(item.error < place.error for item in places[1:]) and place.trees == 1
+    assert all(item.error < place.error for item in places[1:]) and place.tried == 1
 
 
-def test_ends_in_other_grasps_are_tried_too(planner: TreePlanner) -> None:
+@pytest.mark.parametrize("is_near", [False, True])
+def test_ends_in_other_grasps_are_tried_too(
+    planner: TreePlanner, monkeypatch: pytest.MonkeyPatch, is_near: bool
+) -> None:
     grown = planner.grow(seed=1, stop_at_goal=False, nodes=100)
-    best = grown.best_node
-    far = Motion(planner, grown.tree.q[0], grown.tree.u[0])
-    near = Motion(planner, grown.tree.q[best], grown.tree.u[best])
-    assert far.object_error(planner.goal) > global_plan.NEAR_RAD > near.object_error(planner.goal)
-    for motion, most in ((far, global_plan.GRASPS), (near, global_plan.GRASPS_NEAR)):
-        ends = global_plan._ends(motion, grown)
-        assert ends[0] == best and 1 < len(ends) <= most
-        assert len({grown.grasp_of(node) for node in ends}) == len(ends)
+    refined: list[int] = []
+    monkeypatch.setattr(global_plan.Refiner, "refine", lambda _refiner, _motion, node: refined.append(node))
+    node = grown.best_node if is_near else 0
+    motion = Motion(planner, grown.tree.q[node], grown.tree.u[node])
+    place = Place(motion, motion.object_error(planner.goal))
+    assert place.is_near() == is_near
+    monkeypatch.setattr(planner.problem.__class__, "is_reached", lambda _problem, _q: False)
+    global_plan._go_on([place], place, grown)
+    assert refined[0] == grown.best_node and 1 < len(refined) <= (GRASPS_NEAR if is_near else GRASPS)
+    assert len({grasp_of(grown.tree, end) for end in refined}) == len(refined)
 
 
 def test_a_motion_refuses_steps_that_penetrate(planner: TreePlanner, found: GlobalPlan) -> None:

@@ -1,7 +1,8 @@
 """``contact-mpc bench planning``: trees through contact and short trajectory optimisations, on one core, per system.
 
 A tree of 1000 nodes is grown to the end, goal or not, for each of some seeds; then plans are made with trees of one
-stage that stop at the goal, and count as a success where the goal is reached and the replay with the unsmoothed model reaches it, too.
+stage that stop at the goal, and count as a success where the goal is reached and the replay with the unsmoothed model
+reaches it, too.
 A tree is deep enough where (q - mu)' Sigma^-1 (q - mu) of its best node to the goal, Sigma = B_u B_u' + gamma I, is
 within the tolerance at which the paper's run stops, `PAPER_TOLERANCE`; where that run has none, where a node is within
 the tolerances of the plan. Smoothing and gamma are ours: in the paper nodes, too, are smoothed, at 100/J, which lets
