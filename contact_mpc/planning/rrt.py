@@ -124,15 +124,13 @@ class TreePlanner:
         self._plant_root(tree, growth, rng, start)
         status, iterations = "nodes", 0
         started = time.perf_counter()
-        stages = _Stages(self, tree, count)
+        stages = _Stages(self, tree, growth, count)
         try:
             while tree.size[0] < count and not (stop_at_goal and tree.best[1] >= 0):
                 if _is_stuck(iterations, int(tree.size[0])):
                     status = "stuck"
                     break
                 stages.advance(PORTION)
-                if tree.size[0] >= count or (stop_at_goal and tree.best[1] >= 0):
-                    break
                 targets = self._draw_targets(rng, PORTION, stages.spread)
                 grow(
                     self.model, self.newton, tree, growth, self.sampler, rng, stages.stage, targets, self.goal,
@@ -224,8 +222,8 @@ class TreePlanner:
 class _Stages:
     """The stages of a tree that grows: the present one, the nodes at which it ends, and the spread of its samples."""
 
-    def __init__(self, planner: TreePlanner, tree: Tree, nodes: int) -> None:
-        self.planner, self.tree, self.nodes = planner, tree, nodes
+    def __init__(self, planner: TreePlanner, tree: Tree, growth: Growth, nodes: int) -> None:
+        self.planner, self.tree, self.growth, self.nodes = planner, tree, growth, nodes
         problem = planner.problem
         self.whole = planner.object_distance(problem.configuration(problem.start_u), planner.goal)
         self.places = [Place(0, planner.object_distance(tree.q[0], planner.goal))]
@@ -267,9 +265,8 @@ class _Stages:
         commands = planner.steering.follow(tree.q[node], tree.u[node], way)
         if commands is None:
             return None
-        add_steps(
-            planner.model, planner.newton, tree, planner.growth, node, commands[: self.nodes - size], planner.goal
-        )
+        commands = commands[: self.nodes - size]
+        add_steps(planner.model, planner.newton, tree, self.growth, node, commands, planner.goal)
         return int(tree.size[0]) - 1 if tree.size[0] > size else None
 
     def _error(self, node: int) -> float:
