@@ -31,7 +31,8 @@ from contact_mpc.planning.tree_arrays import ROOT, SCRATCH, SMOOTHED, UNSMOOTHED
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 PORTION = 50  # iterations between reports
-FIRST_ITERATIONS, ITERATIONS_PER_NODE = 400, 20  # more than that, and the tree counts as stuck
+FIRST_ITERATIONS, ITERATIONS_PER_NODE = 400, 20  # more than that, and a stage counts as stuck
+STUCK_STAGES = 3.0  # that many stages may be stuck, times those that the nodes make, before the tree is
 START_TRIES = 2000
 STEERED_RAD = 1.5  # distance from the goal, global metric, from which the best nodes of a stage are steered there
 SEED_STEP = 1_000_000  # between the seeds of trees that belong together
@@ -52,7 +53,8 @@ class GrownTree:
     iterations : int
         Targets drawn.
     status : str
-        "reached", "nodes" (the budget is used up), "stuck" (hardly an iteration adds a node), "interrupted".
+        "reached", "nodes" (the budget is used up), "stuck" (hardly an iteration adds a node, in several stages where
+        the budget has room for more than one), "interrupted".
     """
 
     problem: Problem
@@ -127,10 +129,9 @@ class TreePlanner:
         stages = _Stages(self, tree, growth, count)
         try:
             while tree.size[0] < count and not (stop_at_goal and tree.best[1] >= 0):
-                if _is_stuck(iterations, int(tree.size[0])):
+                if not stages.advance(PORTION):
                     status = "stuck"
                     break
-                stages.advance(PORTION)
                 targets = self._draw_targets(rng, PORTION, stages.spread)
                 grow(
                     self.model, self.newton, tree, growth, self.sampler, rng, stages.stage, targets, self.goal,
@@ -227,15 +228,25 @@ class _Stages:
         problem = planner.problem
         self.whole = planner.object_distance(problem.configuration(problem.start_u), planner.goal)
         self.places = [Place(0, planner.object_distance(tree.q[0], planner.goal))]
+        room = nodes / problem.file.rrt.stage_nodes
+        self.stuck_left = 1 if room <= 1.0 else round(STUCK_STAGES * room)
         self._begin(self.places[0])
 
-    def advance(self, iterations: int) -> None:
-        """Count iterations to come; before them, begin the next stage where this one is complete, or stuck."""
+    def advance(self, iterations: int) -> bool:
+        """Count iterations to come; before them, begin the next stage where this one is complete, or stuck.
+
+        False where that is the only stage, or too many were stuck.
+        """
         size = int(self.tree.size[0])
-        if size >= self.end or _is_stuck(self.iterations, 1 + size - self.stage.first):
+        is_stuck = self.iterations >= FIRST_ITERATIONS + ITERATIONS_PER_NODE * (1 + size - self.stage.first)
+        self.stuck_left -= is_stuck
+        if self.stuck_left == 0:
+            return False
+        if size >= self.end or is_stuck:
             self._complete(size)
             self._begin(next_place(self.places))
         self.iterations += iterations
+        return True
 
     def _begin(self, place: Place[int]) -> None:
         size = int(self.tree.size[0])
@@ -271,11 +282,6 @@ class _Stages:
 
     def _error(self, node: int) -> float:
         return float(np.sqrt(2.0 * self.tree.goal_distance[node]))
-
-
-def _is_stuck(iterations: int, nodes: int) -> bool:
-    """Whether a tree or a stage of so many nodes, its root included, hardly grows."""
-    return iterations >= FIRST_ITERATIONS + ITERATIONS_PER_NODE * nodes
 
 
 def paper_metrics(grown: GrownTree) -> Metrics:
