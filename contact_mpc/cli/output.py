@@ -21,6 +21,7 @@ from contact_mpc.errors import ContactMpcError
 EXIT_GOAL_MISSED = 1
 EXIT_USER_ERROR = 2
 EXIT_INTERRUPTED = 130
+WIDTH_IN_FILES = 200  # characters, of what no terminal wraps
 
 _command: ContextVar[str] = ContextVar("command", default="")
 _json_stream: ContextVar[TextIO | None] = ContextVar("json_stream", default=None)
@@ -37,7 +38,7 @@ def emit(result: dict[str, Any], as_json: bool, table: RenderableType | None = N
     as_json : bool
         Print the object instead of the table. Not-a-number and infinity become null, which JSON can carry.
     table : rich renderable, optional
-        What people see; without it nothing is printed for them.
+        What people see; without it nothing is printed for them. As wide as the terminal, or as `WIDTH_IN_FILES`.
 
     Returns
     -------
@@ -56,7 +57,8 @@ def emit(result: dict[str, Any], as_json: bool, table: RenderableType | None = N
         stream = _json_stream.get() or sys.stdout
         print(json.dumps(to_plain(complete), indent=2, allow_nan=False), file=stream, flush=True)
     elif table is not None:
-        Console().print(table)
+        is_file = not Console().is_terminal and "COLUMNS" not in os.environ
+        Console(width=WIDTH_IN_FILES if is_file else None).print(table)
     return complete
 
 

@@ -172,16 +172,20 @@ def _table(result: dict[str, Any]) -> Table:
     shown = [k for k, count in enumerate(result["counts"]) if k in (0, 1, 2, 4) or count == result["nodes"]]
     counts = [str(result["counts"][k]) for k in shown]
     title = f"share of configurations visited and packed (the paper's measure), {result['seeds']} trees each"
-    table = Table("", "nodes", *counts, "iterations", "reached", title=title, title_justify="left")
+    table = Table(title=title, title_justify="left", caption_justify="left")
+    table.add_column(no_wrap=True)
+    for header in ("nodes", *counts, "iterations", "reached"):
+        table.add_column(header)
     for name, item in result["systems"].items():
         table.add_row(f"[bold]{name}[/]", f"r {item['radius_rad']:.3f} rad")
         for variant, row in item["variants"].items():
             ends = f"{row['iterations']['mean']:.0f}", f"{100 * row['reached']['mean']:.0f} %"
             table.add_row(variant, "visited", *(share_text(row["visited"][k]) for k in shown), *ends)
             table.add_row("", "packed", *(share_text(row["packed"][k]) for k in shown))
-        for key, (one, other) in RATIOS.items():
+        for key in RATIOS:
             ratios, packing = item["ratios"][key], item["packing_ratios"][key]
-            table.add_row(f"ratio: {one} / {other}", "visited", *(ratio_text(ratios[k]) for k in shown))
+            table.add_row(f"ratio: {key}", "visited", *(ratio_text(ratios[k]) for k in shown))
             table.add_row("", "packed", *(ratio_text(packing[k]) for k in shown))
-    table.caption = f"%: mean ± standard deviation; asked of the first two ratios of visits: {LEAST_RATIO:g}"
+    asked = f"%: mean ± standard deviation; asked of the first two ratios of visits: {LEAST_RATIO:g}"
+    table.caption = "\n".join([asked, *(f"{key}: {one} / {other}" for key, (one, other) in RATIOS.items())])
     return table
