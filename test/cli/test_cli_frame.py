@@ -12,6 +12,7 @@ from typing import Annotated
 import numpy as np
 import pytest
 import typer
+from rich.table import Table
 
 from contact_mpc import __version__
 from contact_mpc.cli import bench, main, study
@@ -183,3 +184,16 @@ def test_json_flag_is_understood_where_typer_sees_it() -> None:
     app.callback()(lambda: None)
     app(["probe", "--json"], standalone_mode=False)
     assert seen == [True]
+
+
+@pytest.mark.parametrize(("columns", "is_whole"), [(None, True), ("80", False)])
+def test_tables_in_files_are_as_wide_as_they_need(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: str | None, is_whole: bool
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
+    table = Table()
+    table.add_row("a cell of many words " * 5, "another one")
+    emit({}, False, table)
+    assert ("a cell of many words " * 5 in capsys.readouterr().out) == is_whole
