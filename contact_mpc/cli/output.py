@@ -57,8 +57,10 @@ def emit(result: dict[str, Any], as_json: bool, table: RenderableType | None = N
         stream = _json_stream.get() or sys.stdout
         print(json.dumps(to_plain(complete), indent=2, allow_nan=False), file=stream, flush=True)
     elif table is not None:
-        is_file = not Console().is_terminal and "COLUMNS" not in os.environ
-        Console(width=WIDTH_IN_FILES if is_file else None).print(table)
+        console = Console()
+        if not console.is_terminal and "COLUMNS" not in os.environ:
+            console.width = WIDTH_IN_FILES
+        console.print(table)
     return complete
 
 

@@ -91,14 +91,16 @@ def plan_globally(
     places: list[Place[Motion]] = []  # the first is the start
     while True:
         place = next_place(places) if places else None
-        is_start = place is None or place is places[0]
-        here = start if place is None or is_start else (place.end.q, place.end.u)
-        arrival = NEAR if place is None or is_start else _arrival(problem, place.end)
-        count = min(left, place.nodes(stage_nodes) if place and not is_start else stage_nodes)
-        grown = planner.grow(seed + SEED_STEP * len(trees), count, progress=progress, start=here, arrival=arrival)
+        if place is None or place is places[0]:
+            here, arrival, count = start, NEAR, stage_nodes
+        else:
+            here, arrival, count = (place.end.q, place.end.u), _arrival(problem, place.end), place.nodes(stage_nodes)
+        grown = planner.grow(
+            seed + SEED_STEP * len(trees), min(left, count), progress=progress, start=here, arrival=arrival
+        )
         trees.append(grown)
         left -= max(LEAST_CHARGE, len(grown.tree.q))
-        if place is None or is_start:  # perhaps in another grasp than before
+        if place is None or place is places[0]:  # perhaps in another grasp than before
             root = Motion(planner, grown.tree.q[0], grown.tree.u[0], dynamics)
             place = Place(root, root.object_error(goal), place.tried if place else 0)
             places[:1] = [place]
@@ -121,7 +123,7 @@ def _arrival(problem: Problem, motion: Motion) -> float:
 def _go_on(places: list[Place[Motion]], place: Place[Motion], grown: GrownTree) -> str:
     """Add the places nearer the goal to which paths of a tree lead from its own; return the tree's status."""
     planner, status = place.end.planner, grown.status
-    ranks = planner.local_distances(grown) if place.is_near() else grown.tree.goal_distance
+    ranks = planner.distances_to_goal(grown.tree.metrics) if place.is_near() else grown.tree.goal_distance
     found: list[Motion] = []
     try:
         refiner = Refiner(planner, grown)

@@ -1,7 +1,8 @@
 """Planning problems: where an object starts and shall go, and how the tree is grown (config/planning/*.yaml)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -254,6 +255,12 @@ def with_ranges(problem: Problem, ranges: dict[str, Range]) -> Problem:
     items = problem.file.objects.items()
     objects = {name: item.model_copy(update={"range": ranges.get(name, item.range)}) for name, item in items}
     return build_problem(problem.file.model_copy(update={"objects": objects}), problem.path, problem.system)
+
+
+def with_rrt(problem: Problem, **values: Any) -> Problem:
+    """Return a problem with some parameters of its trees replaced, by name."""
+    rrt = problem.file.rrt.model_copy(update=values)
+    return replace(problem, file=problem.file.model_copy(update={"rrt": rrt}))
 
 
 def with_goal(problem: Problem, goals: dict[str, float]) -> Problem:

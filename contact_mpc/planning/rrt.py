@@ -156,12 +156,8 @@ class TreePlanner:
         """Return the least (q - mu)' Sigma^-1 (q - mu) of all nodes to the goal, with one gamma as in the paper."""
         return float(2.0 * self.distances_to_goal(paper_metrics(grown)).min())
 
-    def local_distances(self, grown: GrownTree) -> FloatArray:
-        """Return d(goal; node) of `metric` for all nodes."""
-        return self.distances_to_goal(grown.tree.metrics)
-
     def distances_to_goal(self, metrics: Metrics) -> FloatArray:
-        """Return d(goal; node) of nodes with these metrics."""
+        """Return d(goal; node) of `metric` for the nodes of these metrics."""
         distances = np.empty(len(metrics.mu))
         local_distances_into(self.model.tree, metrics, len(distances), self.goal, distances)
         return distances

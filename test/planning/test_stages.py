@@ -1,13 +1,11 @@
 """Stages: search goes on from one place alone, the nearest that was not tried too often, and steers to the goal."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.planning import rrt
-from contact_mpc.planning.problem import Problem, load_problem
+from contact_mpc.planning.problem import load_problem, with_rrt
 from contact_mpc.planning.rrt import GrownTree, TreePlanner
 from contact_mpc.planning.rrt_growth import grow
 from contact_mpc.planning.stages import GRASPS, GRASPS_NEAR, Place, best_of_grasps, grasp_of, next_place
@@ -16,16 +14,10 @@ from contact_mpc.planning.tree_arrays import EXTENSION, REGRASP, Stage, Tree
 STEP_ERROR = 1e-5  # rad, m: two solutions of a step at kappa 1e6 with tolerances 1e-8 and 1e-12
 
 
-def staged(name: str, nodes: int) -> Problem:
-    """Return a problem whose trees have stages of so many nodes."""
-    problem = load_problem(name)
-    config = problem.file.rrt.model_copy(update={"stage_nodes": nodes})
-    return replace(problem, file=problem.file.model_copy(update={"rrt": config}))
-
-
 @pytest.fixture(scope="module")
 def grown() -> GrownTree:
-    return TreePlanner(staged("planar_hand_ball", 40)).grow(seed=3, nodes=200, stop_at_goal=False)
+    problem = with_rrt(load_problem("planar_hand_ball"), stage_nodes=40)
+    return TreePlanner(problem).grow(seed=3, nodes=200, stop_at_goal=False)
 
 
 def test_the_nearest_place_is_next_until_it_was_tried_in_vain() -> None:
@@ -96,7 +88,7 @@ def test_steering_adds_steps_of_the_unsmoothed_model_that_come_nearer(monkeypatc
             steered.append((node, before, int(tree.size[0])))
 
     monkeypatch.setattr(rrt, "add_steps", record)
-    problem = staged("planar_hand_ball", 40)
+    problem = with_rrt(load_problem("planar_hand_ball"), stage_nodes=40)
     tree, config = TreePlanner(problem).grow(seed=5, nodes=400, stop_at_goal=False).tree, problem.file.rrt
     dynamics = ContactDynamics(problem.system, h_s=config.h_s, kappa=config.check_kappa_per_j, tolerance=1e-12)
     assert steered
@@ -118,6 +110,6 @@ def test_the_path_to_a_node_crosses_stages(grown: GrownTree) -> None:
 
 @pytest.mark.parametrize("seed", [101, 103, 119])
 def test_stages_turn_the_cylinder_of_two_arms_round_where_one_stage_does_not(seed: int) -> None:
-    name = "iiwa_planar_bimanual_cylinder"
-    assert TreePlanner(load_problem(name)).grow(seed).is_reached
-    assert not TreePlanner(staged(name, 1000)).grow(seed).is_reached
+    problem = load_problem("iiwa_planar_bimanual_cylinder")
+    assert TreePlanner(problem).grow(seed).is_reached
+    assert not TreePlanner(with_rrt(problem, stage_nodes=1000)).grow(seed).is_reached

@@ -15,7 +15,7 @@ through joblib.
 
 import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,7 +27,7 @@ from rich.table import Table
 
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit, to_plain
 from contact_mpc.planning.coverage import build_space, measure_coverage
-from contact_mpc.planning.problem import Problem, Range, load_problem, with_ranges
+from contact_mpc.planning.problem import Range, load_problem, with_ranges, with_rrt
 from contact_mpc.planning.rrt import TreePlanner
 from contact_mpc.replay.planning_study_report import ratio_text, share_text, write_metric_report
 from contact_mpc.sim.campaign import check_backend, run_parallel
@@ -110,7 +110,7 @@ def grow_variant(path: Path, variant: str, seed: int, nodes: int) -> dict[str, A
     """Grow one tree of a variant; return its coverage by number of nodes, and its error to the goal."""
     config = SPACES.get(path.stem, SpaceConfig())
     problem = with_ranges(load_problem(path), config.ranges)
-    planner = TreePlanner(_vary(problem, {"stage_nodes": nodes, **VARIANTS[variant]}))
+    planner = TreePlanner(with_rrt(problem, stage_nodes=nodes, **VARIANTS[variant]))
     grown = planner.grow(seed, nodes, stop_at_goal=False)
     space = build_space(planner, nodes, SAMPLES, config.only_turns)
     covered = measure_coverage(planner, grown, space, _counts(nodes))
@@ -120,11 +120,6 @@ def grow_variant(path: Path, variant: str, seed: int, nodes: int) -> dict[str, A
         "nodes": len(grown.tree.q), "reached": float(grown.is_reached), "iterations": grown.iterations,
         "angle_error_deg": angle, "position_error_mm": distance,
     }  # fmt: skip
-
-
-def _vary(problem: Problem, update: dict[str, Any]) -> Problem:
-    rrt = problem.file.rrt.model_copy(update=update)
-    return replace(problem, file=problem.file.model_copy(update={"rrt": rrt}))
 
 
 def _counts(nodes: int) -> tuple[int, ...]:
