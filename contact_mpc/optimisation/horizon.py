@@ -9,7 +9,8 @@ with e_k the tangent difference of the object to its reference and its change A 
 stretch of the joints' springs at the end of a step is bounded about the roll-out's joints, as if these stayed where
 they are: exact when iterations have settled. Where the bounds contradict each other, that of the first step goes
 before the limits, both before the trust region, and this before the stretch, which a solve then only comes nearer.
-A `ContactTrust` adds one-sided costs on the contact forces, with the same linearisation.
+A `ContactTrust` adds one-sided costs on the contact forces, a `LoadCost` on the stretch of the joints' springs, both
+with the same linearisation.
 T = 1 with V = 0 is the controller of seeds/003, "Controller". The states are eliminated, the box program in du is
 solved by `box_qp`, and u is the nominal of the next iteration.
 """
@@ -32,17 +33,19 @@ from contact_mpc.model.system import System
 from contact_mpc.optimisation.box_qp import StagedHessian, solve_box_qp
 from contact_mpc.optimisation.contact_trust import ContactTrust, make_contact_trust, record_cones, write_hinges
 from contact_mpc.optimisation.hinged_qp import solve_hinged_qp
+from contact_mpc.optimisation.load_cost import LoadCost, count_loads, write_loads
 
 FloatArray = NDArray[np.float64]
 
 
 class Weights(NamedTuple):
-    """Cost of the object's tangent error Q (n_v_u,), of the last one Q_T, of commands R and rates V (n_a,)."""
+    """Cost of the object's tangent error Q (n_v_u,), of the last one Q_T, of commands R, rates V (n_a,), and loads."""
 
     Q: FloatArray
     Q_T: FloatArray
     R: FloatArray
     V: FloatArray
+    load: LoadCost
 
 
 class Bounds(NamedTuple):
@@ -57,12 +60,17 @@ class Bounds(NamedTuple):
 
 
 def build_weights(
-    system: System, rotation: float, position: float, terminal_scale: float, command: float, rate: float
+    system: System, rotation: float, position: float, terminal_scale: float, command: float, rate: float,
+    load: float = 0.0, load_share: float = 1.0,
 ) -> Weights:
-    """Return diagonal weights, 1/rad^2 (1/m^2): `rotation` where an object turns, else `position`."""
+    """Return diagonal weights, 1/rad^2 (1/m^2): `rotation` where an object turns, else `position`.
+
+    `load` counts where springs carry more than `load_share` of the effort limits.
+    """
     kinds, ones = system.tree.dof_kind[: system.n_v_u], np.ones(system.n_a)
     Q = np.where(kinds == REVOLUTE, rotation, position)
-    return Weights(Q, terminal_scale * Q, command * ones, rate * ones)
+    cost = LoadCost(load_share * system.tau_max_nm / system.kp, load)
+    return Weights(Q, terminal_scale * Q, command * ones, rate * ones, cost)
 
 
 def build_bounds(system: System, margin: float, trust: float, first_step: float | FloatArray) -> Bounds:
@@ -240,11 +248,15 @@ def solve_program(model: Model, hz: Horizon, weights: Weights, bounds: Bounds) -
     T, n_a = hz.u.shape
     lower, upper, du = np.empty(T * n_a), np.empty(T * n_a), np.zeros(T * n_a)
     _bound_changes(hz, bounds, lower, upper)
-    if hz.contact_trust.watched.shape[0] > 0:
-        write_hinges(hz.A, hz.B, hz.contact_trust)
-        status, factorisations, _rounds = solve_hinged_qp(
-            hz.H, hz.f, hz.contact_trust.rows, hz.contact_trust.level, lower, upper, du
-        )
+    stretch = hz.u - hz.q[1:, hz.q.shape[1] - n_a :]
+    forces, loads = hz.contact_trust.level.shape[0], count_loads(weights.load, stretch)
+    if forces + loads > 0:
+        rows, level = np.empty((forces + loads, T * n_a)), np.empty(forces + loads)
+        if forces > 0:
+            write_hinges(hz.A, hz.B, hz.contact_trust)
+            rows[:forces], level[:forces] = hz.contact_trust.rows, hz.contact_trust.level
+        write_loads(weights.load, stretch, hz.A, hz.B, rows[forces:], level[forces:])
+        status, factorisations, _rounds = solve_hinged_qp(hz.H, hz.f, rows, level, lower, upper, du)
     else:
         status, factorisations, _residual = solve_box_qp(hz.H, hz.f, lower, upper, du)
     hz.counts[1], hz.counts[2] = factorisations, status

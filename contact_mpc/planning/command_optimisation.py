@@ -60,6 +60,10 @@ class TrajoptConfig(BaseModel):
     terminal_scale: float = Field(default=10.0, ge=0.0, description="factor of both at the last step, -")
     command_weight: float = Field(default=60.0, gt=0.0, description="cost of the distance from the start, 1/rad^2")
     rate_weight: float = Field(default=10.0, ge=0.0, description="cost of changes from step to step, 1/rad^2")
+    load_weight: float = Field(
+        default=0.0, ge=0.0, description="cost of |u - q_a| beyond load_share of what the effort limits allow, 1/rad^2"
+    )
+    load_share: float = Field(default=1.0, gt=0.0, le=1.0, description="of the effort limits, from which loads cost")
     trust_region_rad: float = Field(default=0.05, gt=0.0, description="largest change per iteration, rad")
     limit_margin_rad: float = Field(default=0.02, ge=0.0, description="distance from the joint limits, rad")
     newton_tolerance: float = Field(default=1.0e-10, gt=0.0, description="of the model's step, kappa * decrement^2")
@@ -76,7 +80,7 @@ class TrajoptConfig(BaseModel):
         """Return the weights of a system's tracking cost."""
         return build_weights(
             system, self.object_rotation_weight, self.object_position_weight, self.terminal_scale,
-            self.command_weight, self.rate_weight,
+            self.command_weight, self.rate_weight, self.load_weight, self.load_share,
         )  # fmt: skip
 
 
@@ -126,7 +130,7 @@ def optimise_commands(
                 system, config.limit_margin_rad, scale * config.trust_region_rad, system.v_max * config.h_s
             )
             solve_program(model, hz, weights, bounds)
-        cost = tracking_cost(weights, problem, hz.error, nominal) if feasible else np.inf
+        cost = tracking_cost(weights, problem, hz.error, nominal, hz.q[1:]) if feasible else np.inf
         costs.append(cost)
         if cost < best_cost:
             best, best_cost, scale = nominal, cost, min(1.0, 2.0 * scale)
@@ -159,8 +163,12 @@ def _smoothed_roll_out(model: Model, config: TrajoptConfig) -> RollOut:
     return roll
 
 
-def tracking_cost(weights: Weights, problem: TrackingProblem, error: FloatArray, u: FloatArray) -> float:
-    """Return the cost of a roll-out with tangent errors (T, n_v_u) of the objects and commands u (T, n_a)."""
+def tracking_cost(
+    weights: Weights, problem: TrackingProblem, error: FloatArray, u: FloatArray, q: FloatArray
+) -> float:
+    """Return the cost of a roll-out to q (T, n_q) with tangent errors (T, n_v_u) of objects, commands u (T, n_a)."""
     rates = np.diff(u, axis=0, prepend=problem.u_before[None])
     tracking = np.sum(weights.Q * error[:-1] ** 2) + np.sum(weights.Q_T * error[-1] ** 2)
+    over = np.maximum(0.0, np.abs(u - q[:, q.shape[1] - u.shape[1] :]) - weights.load.limit)
+    tracking += weights.load.weight * np.sum(over**2)
     return float(tracking + np.sum(weights.R * (u - problem.u_ref) ** 2) + np.sum(weights.V * rates**2))

@@ -105,7 +105,7 @@ class DirectProblem:
     def _smoothed_cost(self, tracking: TrackingProblem) -> float:
         found = optimise_commands(self.system, self.model, tracking, self.config)
         weights, hz = self.config.weights(self.system), found.horizon
-        return tracking_cost(weights, tracking, hz.error, hz.u) if found.is_feasible else np.inf
+        return tracking_cost(weights, tracking, hz.error, hz.u, hz.q[1:]) if found.is_feasible else np.inf
 
     def solve(self, roll: RollOut | None = None, iterations: int | None = None) -> DirectResult:
         """Optimise with the smoothed gradients, or those of a roll-out of `gradients`."""
@@ -145,4 +145,4 @@ class DirectProblem:
             return float("nan")
         pairs = zip(self.tracking.q_ref[1:], q[1:], strict=True)
         e = np.array([system.difference(reference, row)[: system.n_v_u] for reference, row in pairs])
-        return tracking_cost(config.weights(system), self.tracking, e, u)
+        return tracking_cost(config.weights(system), self.tracking, e, u, q[1:])

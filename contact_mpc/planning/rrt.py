@@ -294,7 +294,8 @@ def _make_tree(count: int, problem: Problem) -> Tree:
         np.zeros((n, system.n_q)), np.zeros((n, system.n_a)), np.full(n, -1), np.zeros(n, dtype=np.int64),
         np.zeros((n, WAYPOINTS, system.n_a)), np.full(n, -1),
         np.zeros((n, system.n_a), dtype=bool), make_metrics(n, system.n_q, system.n_v_u, system.n_a), np.zeros(n),
-        np.zeros(n), np.zeros(n), np.zeros(6, dtype=np.int64), np.zeros(1, dtype=np.int64), np.array([0, -1]),
+        np.zeros(n), np.zeros(n), np.zeros((n, system.n_a)), np.zeros((n, system.n_a, system.n_a)),
+        np.zeros(6, dtype=np.int64), np.zeros(1, dtype=np.int64), np.array([0, -1]),
     )
 
 
@@ -305,7 +306,8 @@ def _trim(tree: Tree) -> Tree:
         q=tree.q[:n].copy(), u=tree.u[:n].copy(), parent=tree.parent[:n].copy(), kind=tree.kind[:n].copy(),
         path=tree.path[:n].copy(), posture=tree.posture[:n].copy(), moving=tree.moving[:n].copy(), metrics=metrics,
         refusals=tree.refusals[:n].copy(), regrasps=tree.regrasps[:n].copy(),
-        goal_distance=tree.goal_distance[:n].copy(),
+        goal_distance=tree.goal_distance[:n].copy(), stretch=tree.stretch[:n].copy(),
+        stretch_B=tree.stretch_B[:n].copy(),
     )
 
 

@@ -3,12 +3,13 @@
 One iteration takes a target q (the goal, or a sample) and either
 
   extends   the node nearest in the local metric: du of the least squares min |B_u du - e|_W^2 + g |du|^2 within the
-            joint limits, no longer than the step, with g W^-1 = diag(gamma) of the metric; one smoothed step promises
-            progress towards the target; the same command is then solved at a barrier weight that counts as unsmoothed,
-            from the smoothed solution, and from cold where that fails. The child is where the *unsmoothed* step ends,
-            and is kept where that makes at least a share of the promise. Where springs are overloaded or bodies
-            penetrate after it, half of the command is tried, and a quarter; where it makes too little progress, too, as
-            far as `progress_halvings` goes: short steps keep more of their promise, but use up nodes.
+            joint limits, no longer than the step, with g W^-1 = diag(gamma) of the metric, and with a one-sided cost on
+            springs that the linearised step overloads; one smoothed step promises progress towards the target; the
+            same command is then solved at a barrier weight that counts as unsmoothed, from the smoothed solution, and
+            from cold where that fails. The child is where the *unsmoothed* step ends, and is kept where that makes at
+            least a share of the promise. Where springs are overloaded or bodies penetrate after it, half of the
+            command is tried, and a quarter; where it makes too little progress, too, as far as `progress_halvings`
+            goes: short steps keep more of their promise, but use up nodes.
   regrasps  the node whose object is nearest to the target: of some contact samples (`contact_sampling`) the one with
             the least local distance to the target is kept. Its fingers retreat, the unsmoothed model shows that the
             object stays without them; they move freely, close and press, and again it must stay: a balanced grasp.
@@ -30,7 +31,8 @@ from contact_mpc.dynamics.log_barrier import CONVERGED, solve_step
 from contact_mpc.dynamics.newton import Newton
 from contact_mpc.dynamics.quadratic import Model
 from contact_mpc.model.flags import COMPILED
-from contact_mpc.optimisation.box_qp import StagedHessian, solve_box_qp
+from contact_mpc.optimisation.box_qp import StagedHessian
+from contact_mpc.optimisation.hinged_qp import solve_hinged_qp
 from contact_mpc.optimisation.horizon import object_error_into
 from contact_mpc.planning.contact_sampling import (
     WHOLE,
@@ -73,6 +75,7 @@ from contact_mpc.planning.tree_arrays import (
 )
 
 FloatArray = NDArray[np.float64]
+LOAD_WEIGHT = 1e4  # of the stretch of springs beyond their load, 1/rad^2 (1/m^2), beside e in rad^2
 HALVINGS = 2  # of an extension that fails
 HOLDING_GAP_M = 1e-3  # a finger nearer than this holds on
 
@@ -127,9 +130,18 @@ def write_node(
     solve_derivatives(model, ws, growth.kappa_smoothed, X)
     tangent_derivatives(model, ws, X, A, B)
     tree.q[node], tree.u[node] = q, u
+    _write_stretch(tree, node, mu, B)
     tree.refusals[node], tree.regrasps[node] = 0.0, 0.0
     global_distances_into(model.tree, growth.weight, tree.q[node : node + 1], 1, goal, tree.goal_distance[node:])
     return write_metric(tree.metrics, node, mu, B, growth.gamma * growth.gamma_scale**2)
+
+
+@njit(**COMPILED)
+def _write_stretch(tree: Tree, node: int, mu: FloatArray, B: FloatArray) -> None:
+    """Write u - q_a of the smoothed step and its derivative by the command."""
+    n_a = tree.u.shape[1]
+    tree.stretch[node] = tree.u[node] - mu[mu.shape[0] - n_a :]
+    tree.stretch_B[node] = np.eye(n_a) - B[B.shape[0] - n_a :]
 
 
 @njit(**COMPILED)
@@ -138,6 +150,7 @@ def _copy_row(tree: Tree, source: int, target: int) -> None:
     tree.posture[target], tree.moving[target] = tree.posture[source], tree.moving[source]
     tree.refusals[target], tree.regrasps[target] = 0.0, 0.0
     tree.goal_distance[target] = tree.goal_distance[source]
+    tree.stretch[target], tree.stretch_B[target] = tree.stretch[source], tree.stretch_B[source]
     metrics = tree.metrics
     metrics.mu[target], metrics.B[target] = metrics.mu[source], metrics.B[source]
     metrics.whiten[target] = metrics.whiten[source]
@@ -162,8 +175,23 @@ def _is_bearable(model: Model, ws: Newton, growth: Growth, q: FloatArray, u: Flo
 
 
 @njit(**COMPILED)
+def _load_rows(tree: Tree, growth: Growth, node: int) -> tuple[FloatArray, FloatArray]:
+    """Return rows (2 n_a, n_a) and level (2 n_a,) of a one-sided cost on linearised loads beyond both limits."""
+    n_a, root = tree.u.shape[1], np.sqrt(LOAD_WEIGHT)
+    rows, level = np.empty((2 * n_a, n_a)), np.empty(2 * n_a)
+    rows[:n_a] = root * tree.stretch_B[node]
+    rows[n_a:] = -root * tree.stretch_B[node]
+    level[:n_a] = root * (growth.load + tree.stretch[node])
+    level[n_a:] = root * (growth.load - tree.stretch[node])
+    return rows, level
+
+
+@njit(**COMPILED)
 def extension_command(model: Model, tree: Tree, growth: Growth, node: int, target: FloatArray, u: FloatArray) -> None:
-    """Write the command (n_a,) that moves the object of a node towards the target by the linearised step."""
+    """Write the command (n_a,) that moves the object of a node towards the target by the linearised step.
+
+    Springs that it would overload cost.
+    """
     B, n_a = tree.metrics.B[node], u.shape[0]
     n = B.shape[0]
     e, wanted = np.empty(n), np.empty(n)
@@ -185,7 +213,8 @@ def extension_command(model: Model, tree: Tree, growth: Growth, node: int, targe
     H = StagedHessian(np.full(n_a, growth.gamma), np.zeros(n_a), weighted, n_a)
     f = -(weighted.T @ wanted)
     du[:] = 0.0
-    solve_box_qp(H, f, lower, upper, du)
+    rows, level = _load_rows(tree, growth, node)
+    solve_hinged_qp(H, f, rows, level, lower, upper, du)
     norm = np.sqrt(np.sum(du * du))
     u[:] = tree.u[node] + du * min(1.0, growth.step / max(norm, 1e-12))
 

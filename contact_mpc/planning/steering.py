@@ -1,8 +1,10 @@
 """Steering: commands of many steps that bring the object along a way in one grasp, optimised for the smoothed model.
 
 The straight way is the geodesic of the object in rotation and translation. Where the greedy steps of a tree get no
-further because a step promises what the unsmoothed model does not keep, the barrier weight that rises from iteration to
-iteration leads to commands that it follows better.
+further because a step promises what the unsmoothed model does not keep, or overloads springs, this often does: commands
+change by little from iteration to iteration, at a barrier weight at which forces are nearly those of that model, and
+loads cost from a share of their limits on. While the barrier weight rises no iteration is taken back, which gets further
+than a cost that falls monotonically.
 """
 
 import numpy as np
@@ -15,12 +17,12 @@ from contact_mpc.planning.command_optimisation import TrackingProblem, TrajoptCo
 from contact_mpc.planning.problem import Problem
 
 FloatArray = NDArray[np.float64]
-RADIANS_PER_STEP = 0.07  # of the object in the global metric along straight ways
+RADIANS_PER_STEP = 0.14  # of the object in the global metric along straight ways
 FEWEST_STEPS, MOST_STEPS = 5, 40
 DEFAULTS = {
-    "iterations": 15, "kappa_first_per_j": 1e3, "kappa_per_j": 1e5, "object_rotation_weight": 10.0,
+    "iterations": 80, "kappa_first_per_j": 5e4, "kappa_per_j": 1e5, "object_rotation_weight": 10.0,
     "object_position_weight": 1000.0, "terminal_scale": 1000.0, "command_weight": 0.1, "rate_weight": 1.0,
-    "trust_region_rad": 0.1, "newton_tolerance": 1e-8,
+    "load_weight": 1e7, "load_share": 0.7, "trust_region_rad": 0.01, "newton_tolerance": 1e-8,
 }  # fmt: skip
 
 

@@ -22,6 +22,7 @@ class Tree(NamedTuple):
     path : (N, WAYPOINTS, n_a) commands of a regrasp's free motion;  posture : (N,) it closes from, -1 without
     moving : (N, n_a) joints that move then;  metrics : see `metric`
     refusals : (N,) of extensions, regrasps : (N,) tried there;  goal_distance : (N,) in the global metric
+    stretch : (N, n_a) u - q_a after the smoothed step;  stretch_B : (N, n_a, n_a) its derivative by u
     counts : (6,) steps solved smoothed and unsmoothed, extensions tried and kept, regrasps tried and kept
     size : (1,);  best : (2,) node nearest to the goal, node that reached it or -1
     """
@@ -37,6 +38,8 @@ class Tree(NamedTuple):
     refusals: FloatArray
     regrasps: FloatArray
     goal_distance: FloatArray
+    stretch: FloatArray
+    stretch_B: FloatArray
     counts: IntArray
     size: IntArray
     best: IntArray
