@@ -255,7 +255,8 @@ def solve_program(model: Model, hz: Horizon, weights: Weights, bounds: Bounds) -
         if forces > 0:
             write_hinges(hz.A, hz.B, hz.contact_trust)
             rows[:forces], level[:forces] = hz.contact_trust.rows, hz.contact_trust.level
-        write_loads(weights.load, stretch, hz.A, hz.B, rows[forces:], level[forces:])
+        if loads > 0:
+            write_loads(weights.load, stretch, hz.A, hz.B, rows[forces:], level[forces:])
         status, factorisations, _rounds = solve_hinged_qp(hz.H, hz.f, rows, level, lower, upper, du)
     else:
         status, factorisations, _residual = solve_box_qp(hz.H, hz.f, lower, upper, du)

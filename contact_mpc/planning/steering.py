@@ -3,8 +3,8 @@
 The straight way is the geodesic of the object in rotation and translation. Where the greedy steps of a tree get no
 further because a step promises what the unsmoothed model does not keep, or overloads springs, this often does: commands
 change by little from iteration to iteration, at a barrier weight at which forces are nearly those of that model, and
-loads cost from a share of their limits on. While the barrier weight rises no iteration is taken back, which gets further
-than a cost that falls monotonically.
+loads cost from a share of their limits on. While the barrier weight rises no iteration is taken back: costs that may
+rise on the way get further.
 """
 
 import numpy as np

@@ -11,6 +11,7 @@ from contact_mpc.dynamics.quadratic import Model
 from contact_mpc.model.system import System
 from contact_mpc.model.task import TaskConfig
 from contact_mpc.optimisation.horizon import Bounds, Horizon, Weights, improve, make_horizon, roll_out
+from contact_mpc.optimisation.load_cost import LoadCost
 
 KAPPA, TOLERANCE = 1e4, 1e-18
 WIDE = 1e3
@@ -26,7 +27,8 @@ def bounds(system: System, limit: float = WIDE, trust: float = WIDE, first: floa
 
 def weights(system: System, R: float = 10.0, V: float = 0.0, Q: float = 100.0) -> Weights:
     object_ = np.full(system.n_v_u, Q)
-    return Weights(object_, 2.0 * object_, constant(system, R), constant(system, V))
+    no_load = LoadCost(constant(system, np.inf), 0.0)
+    return Weights(object_, 2.0 * object_, constant(system, R), constant(system, V), no_load)
 
 
 def problem(task: TaskConfig, T: int) -> tuple[Model, Horizon]:

@@ -10,7 +10,13 @@ from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.errors import ConfigError, InputError, PlanError
 from contact_mpc.planning.problem import Problem, load_problem, with_goal
 from contact_mpc.planning.rrt import GrownTree, TreePlanner
-from contact_mpc.planning.rrt_growth import _confirming_step, _root_distance, _smoothed_step, unsmoothed_step
+from contact_mpc.planning.rrt_growth import (
+    _confirming_step,
+    _root_distance,
+    _smoothed_step,
+    extension_command,
+    unsmoothed_step,
+)
 from contact_mpc.planning.tree_arrays import EXTENDED, EXTENSION, KEPT_EXTENSIONS, REGRASP, ROOT
 
 NODES = 150
@@ -63,6 +69,22 @@ def test_extensions_keep_the_step_and_the_joint_limits(grown: GrownTree, problem
     assert np.linalg.norm(tree.u[nodes] - tree.u[tree.parent[nodes]], axis=1).max() <= config.step_rad * (1 + 1e-9)
     margin = config.limit_margin_rad
     assert np.all(tree.u >= system.q_min + margin - 1e-9) and np.all(tree.u <= system.q_max - margin + 1e-9)
+
+
+def test_extensions_spare_springs_that_they_would_overload() -> None:
+    """At the pen, whose springs carry 7 mrad, hardly a command of the linearised step asks for more."""
+    planner = TreePlanner(load_problem("allegro_pen"))
+    tree, growth = planner.grow(seed=0, nodes=100, stop_at_goal=False).tree, planner.growth
+    over, u = [], np.empty(planner.problem.system.n_a)
+    for weakened in (growth, growth._replace(load=10.0 * growth.load)):
+        excess = []
+        for node in range(100):
+            extension_command(planner.model, tree, weakened, node, planner.goal, u)
+            stretch = tree.stretch[node] + tree.stretch_B[node] @ (u - tree.u[node])
+            excess.append(np.max(np.abs(stretch) / growth.load))
+        over.append(np.mean(np.array(excess) > 1.2))
+    assert over[0] < 0.05
+    assert over[1] > 0.3
 
 
 def test_regrasps_leave_the_object_where_it_is(grown: GrownTree, problem: Problem) -> None:
