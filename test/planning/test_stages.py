@@ -52,7 +52,8 @@ def test_a_stage_grows_from_its_root_alone(grown: GrownTree) -> None:
     tree = Tree(*(pad(array, room) for array in grown.tree[:7]), _pad_metrics(grown, room), *grown.tree[8:])
     tree = tree._replace(
         refusals=pad(tree.refusals, room), regrasps=pad(tree.regrasps, room),
-        goal_distance=pad(tree.goal_distance, room), counts=tree.counts.copy(), size=tree.size.copy(),
+        goal_distance=pad(tree.goal_distance, room), stretch=pad(tree.stretch, room),
+        stretch_B=pad(tree.stretch_B, room), counts=tree.counts.copy(), size=tree.size.copy(),
         best=tree.best.copy(),
     )  # fmt: skip
     rng = np.random.default_rng(0)
