@@ -1,9 +1,9 @@
 """Where search goes on from: places that it has come to, of which one at a time is tried for so many nodes.
 
 A tree that always extends its nearest nodes to the goal stays where these get no further. So after a number of nodes
-it goes on from one place alone, that of the least distance to the goal times 1 + the number of times that one was
-tried, and its samples are drawn the closer to the goal the nearer the place is. Where that gains nothing the place
-counts as tried once more, and another grasp, where it came from, and at last the start have their turn.
+it goes on from one place alone, that of the least distance to the goal times the square of 1 + the number of times that
+one was tried, and its samples are drawn the closer to the goal the nearer the place is. Where that gains nothing the
+place counts as tried once more, and another grasp, where it came from, and at last the start have their turn.
 
 Places are nodes of a tree that grows in stages (`rrt`), or ends of a motion between trees (`global_plan`).
 """
@@ -35,7 +35,7 @@ class Place(Generic[T]):
 
     def rank(self) -> float:
         """Return the distance to the goal as it counts when the next place is chosen."""
-        return self.error * (1.0 + self.tried)
+        return self.error * (1.0 + self.tried) ** 2
 
     def is_near(self) -> bool:
         """Whether the goal is near."""

@@ -131,7 +131,7 @@ def test_a_place_where_trees_fail_is_left_for_where_it_came_from(planner: TreePl
     assert ratio > 1.0
     while places[1].rank() < places[0].rank():
         places[1].tried += 1
-    assert places[1].tried == int(ratio)  # the first number with (1 + tried) above it
+    assert places[1].tried == int(np.sqrt(ratio))  # the first number with (1 + tried)^2 above it
 
 
 def test_a_tree_that_leads_nowhere_leaves_its_place_alone(planner: TreePlanner) -> None:

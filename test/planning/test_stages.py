@@ -21,10 +21,11 @@ def grown() -> GrownTree:
 
 
 def test_the_nearest_place_is_next_until_it_was_tried_in_vain() -> None:
-    start, near = Place("start", 3.0), Place("near", 1.0)
+    start, near = Place("start", 9.0), Place("near", 1.0)
+    near.tried = 1
     assert next_place([start, near]) is near
     near.tried = 2
-    assert next_place([start, near]) is start  # 1.0 (1 + 2) is no less than 3.0, and the first counts
+    assert next_place([start, near]) is start  # 1.0 (1 + 2)^2 is no less than 9.0, and the first counts
     assert near.lead_to("gain", 0.89).tried == 0
     assert near.lead_to("no gain", 0.91).tried == 2
 
