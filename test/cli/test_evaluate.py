@@ -165,7 +165,11 @@ def test_interrupt_ends_the_workers_too(task_file):
         time.sleep(0.1)
     time.sleep(5.0)
     os.killpg(process.pid, signal.SIGINT)
-    output, errors = process.communicate(timeout=60.0)
+    try:
+        output, errors = process.communicate(timeout=60.0)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
     assert process.returncode == 130
     assert "Traceback" not in errors
     if output:  # else no trial was done yet
