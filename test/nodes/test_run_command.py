@@ -210,7 +210,7 @@ def test_ctrl_c_closes_the_bag_and_leaves_no_process(start: Callable[..., Run]) 
     run = start("planar_hand_ball").wait_until_moving()
     os.killpg(run.process.pid, signal.SIGINT)
     run.finish()
-    assert run.code == 130
+    assert run.code == 130, run.stderr
     assert "Traceback" not in run.stderr
     assert run.node_pids() == {}
     record = read_run(run.bag)
