@@ -50,6 +50,7 @@ test: $(VENV)/.dev
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 
 types: $(VENV)/.dev
 	$(BIN)/mypy

@@ -8,7 +8,7 @@ NAME = "contact_mpc"
 ROOT = Path(__file__).resolve().parent
 NODES = ("state_estimator", "mpc_tracker", "trajectory_server", "command_bridge", "plant", "recorder")
 TOOLS = ("bag_player", "lifecycle_manager")  # nodes that the launch files need besides
-# ament and colcon read the version here, Python code reads contact_mpc.__version__: test_package.py keeps them equal.
+# ament and colcon read the version here, Python code reads contact_mpc.version: test_package.py keeps them equal.
 VERSION = "0.1.0"
 
 ROS = ["ros-rclpy[fastrtps]==7.1.6", "ros-common-interfaces==5.3.6"]
@@ -63,7 +63,7 @@ setup(
     license="BSD-3-Clause",
     python_requires=">=3.11,<3.13",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    package_data={NAME: ["py.typed"], f"{NAME}.replay": ["assets/*"]},
+    package_data={NAME: ["py.typed"], f"{NAME}.report": ["assets/*"]},
     data_files=data_files(),
     zip_safe=False,
     install_requires=[
@@ -94,7 +94,7 @@ setup(
     entry_points={
         "console_scripts": [
             f"contact-mpc = {NAME}.cli.main:main",
-            *(f"{node} = {NAME}.nodes.{node}:main" for node in (*NODES, *TOOLS)),
+            *(f"{node} = {NAME}.ros.nodes.{node}:main" for node in (*NODES, *TOOLS)),
         ]
     },
 )

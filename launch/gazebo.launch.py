@@ -9,9 +9,7 @@ from launch import LaunchContext, LaunchDescription
 from launch.action import Action
 
 from contact_mpc.errors import ConfigError
-from contact_mpc.model.node_parameters import default_parameter_file
-from contact_mpc.model.task import load_task
-from contact_mpc.nodes.launching import (
+from contact_mpc.ros.launching.launching import (
     argument,
     describe,
     full_namespace,
@@ -21,8 +19,10 @@ from contact_mpc.nodes.launching import (
     stack_actions,
     value,
 )
-from contact_mpc.nodes.robot_description import data_file, load_robot
-from contact_mpc.nodes.ros2_control import gazebo_actions, task_parameters_on
+from contact_mpc.ros.launching.robot_description import data_file, load_robot
+from contact_mpc.ros.launching.ros2_control import gazebo_actions, task_parameters_on
+from contact_mpc.task.node_parameters import default_parameter_file
+from contact_mpc.task.task import load_task
 
 ARGUMENTS = (
     argument("robot", "anypulator", "robot with a world: a name in config/robots", ("anypulator",)),

@@ -14,8 +14,7 @@ keystore:=DIR has every node prove who it is and encrypt (SROS 2, an enclave per
 from launch import LaunchContext, LaunchDescription
 from launch.action import Action
 
-from contact_mpc.model.resources import resource_names
-from contact_mpc.nodes.launching import (
+from contact_mpc.ros.launching.launching import (
     argument,
     describe,
     full_namespace,
@@ -25,8 +24,9 @@ from contact_mpc.nodes.launching import (
     stack_actions,
     value,
 )
-from contact_mpc.nodes.robot_description import load_robot
-from contact_mpc.nodes.ros2_control import driver_actions, hardware_parameters
+from contact_mpc.ros.launching.robot_description import load_robot
+from contact_mpc.ros.launching.ros2_control import driver_actions, hardware_parameters
+from contact_mpc.settings.resources import resource_names
 
 ARGUMENTS = (
     argument("robot", None, "robot to start: a name in config/robots", resource_names("robots")),

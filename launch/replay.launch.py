@@ -9,12 +9,19 @@ from pathlib import Path
 from launch import LaunchContext, LaunchDescription
 from launch.action import Action
 
+from contact_mpc.bags.bag import read_run
 from contact_mpc.errors import BagError
-from contact_mpc.model.node_parameters import load_node_parameters
-from contact_mpc.nodes.launching import argument, describe, network_actions, node_actions, shared_arguments, value
-from contact_mpc.nodes.lifecycle_client import REPLAY_ORDER
-from contact_mpc.nodes.stack import to_parameter_file
-from contact_mpc.replay.bag import read_run
+from contact_mpc.ros.launching.launching import (
+    argument,
+    describe,
+    network_actions,
+    node_actions,
+    shared_arguments,
+    value,
+)
+from contact_mpc.ros.runtime.lifecycle_client import REPLAY_ORDER
+from contact_mpc.ros.stack.stack import to_parameter_file
+from contact_mpc.task.node_parameters import load_node_parameters
 
 NAMESPACE = "/replay"
 ARGUMENTS = (

@@ -6,8 +6,8 @@ ros2 launch contact_mpc sim.launch.py task:=allegro_ball plant:=mujoco record:=/
 from launch import LaunchContext, LaunchDescription
 from launch.action import Action
 
-from contact_mpc.model.task import load_task
-from contact_mpc.nodes.launching import (
+from contact_mpc.plants.common.plant import T0_NS
+from contact_mpc.ros.launching.launching import (
     argument,
     describe,
     full_namespace,
@@ -18,7 +18,7 @@ from contact_mpc.nodes.launching import (
     task_parameters,
     value,
 )
-from contact_mpc.sim.plant import T0_NS
+from contact_mpc.task.task import load_task
 
 ARGUMENTS = (
     *shared_arguments("task", "plan", "params", "record", "robot_name", "remap", "seed", task="allegro_ball"),

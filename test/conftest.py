@@ -17,11 +17,13 @@ import numpy as np  # noqa: E402  (numpy must find the thread counts set)
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
-from contact_mpc.model.system import System, load_system  # noqa: E402
-from contact_mpc.model.task import TaskConfig, load_task  # noqa: E402
+from contact_mpc.model.system import System  # noqa: E402
+from contact_mpc.model.system_builder import load_system  # noqa: E402
+from contact_mpc.task.task import TaskConfig, load_task  # noqa: E402
 
+pytest_plugins = ["synthetic_bag"] if find_spec("rosbags") is not None else []
 if find_spec("rclpy") is not None:
-    from contact_mpc.nodes.discovery import loopback_environment
+    from contact_mpc.ros.stack.discovery import loopback_environment
 
     os.environ.update(loopback_environment())
 
@@ -67,7 +69,10 @@ def check_jacobian() -> Callable[..., float]:
     """
 
     def check(
-        J: np.ndarray, f: Callable[[np.ndarray], np.ndarray], tolerance: float, step: float = 1e-4,
+        J: np.ndarray,
+        f: Callable[[np.ndarray], np.ndarray],
+        tolerance: float,
+        step: float = 1e-4,
         floor: float = 1e-300,
     ) -> float:
         columns = []

@@ -1,36 +1,51 @@
-"""Imports go one way and ROS stays in nodes and launch: read from the syntax trees of all files."""
+"""The house, read from the syntax trees of all files: imports go one way, ROS stays in `ros`, folders stay small."""
 
 import ast
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "contact_mpc"
-LAYERS = (
-    {"errors"},
-    {"model"},
-    {"geometry"},
-    {"dynamics"},
-    {"optimisation"},
-    {"planning", "control", "estimation"},
-    {"sim", "replay"},
-    {"examples"},
-    {"nodes"},
-    {"cli"},
-)
-LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+BASE = {"errors", "version", "settings"}
+# What each folder may import besides BASE and itself, folders inside a folder included. Bottom to top.
+ALLOWED = {
+    "settings": set(),
+    "model": set(),
+    "task": {"model"},
+    "geometry": {"model"},
+    "dynamics": {"model", "geometry"},
+    "optimisation": {"model", "geometry", "dynamics"},
+    "estimation": {"model", "task", "geometry", "dynamics"},
+    "planning": {"model", "task", "geometry", "dynamics", "optimisation"},
+    "control/bridge": {"model", "task"},
+    "control/tracking": {"model", "task", "geometry", "dynamics", "optimisation"},
+    "control": {"model", "task", "geometry", "dynamics", "optimisation"},
+    "plants": {"model"},
+    "loop": {"model", "task", "geometry", "dynamics", "optimisation", "estimation", "planning", "control", "plants"},
+    "evaluation": {"model", "task", "planning", "control", "plants", "loop"},
+    "bags": {"model", "task", "estimation", "planning", "control"},
+    "report": {"model", "task", "estimation", "planning", "evaluation", "bags"},
+    "ros": {"model", "task", "estimation", "planning", "control", "plants", "loop", "evaluation", "bags"},
+    "examples": {"model", "geometry", "dynamics", "plants"},
+}
+TOP = {"cli"}  # may import everything
 ROS_MODULES = {"rclpy", "std_srvs", "builtin_interfaces", "launch", "launch_ros", "ament_index_python"}
 EXTRAS = {
-    "pydrake": {"sim", "examples", "cli"},
-    "mujoco": {"sim", "cli"},
-    "rosbags": {"replay", "nodes", "cli"},
-    "plotly": {"replay"},
+    "pydrake": {"plants", "examples", "cli"},
+    "mujoco": {"plants", "loop", "cli"},
+    "rosbags": {"bags", "ros", "cli"},
+    "plotly": {"report"},
     "casadi": {"planning", "cli"},
     "matplotlib": {"examples"},
     "typer": {"cli"},
     "rich": {"cli"},
 }
+MOST_FILES = 16  # side by side in one folder, `__init__.py` not counted; more hide the structure
+# The command line has a file per command and what they share; nobody looks for structure there.
+WIDE_FOLDERS = {"cli": 32}
 
 
 def imported_modules(source: str) -> set[str]:
@@ -42,7 +57,7 @@ def imported_modules(source: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"relative import of {node.module}: write it out from contact_mpc"
             module = node.module or ""
-            found.update({f"{module}.{alias.name}" for alias in node.names} if module == "contact_mpc" else {module})
+            found.update(f"{module}.{alias.name}" for alias in node.names)
     return found
 
 
@@ -50,53 +65,123 @@ def package_files() -> list[Path]:
     return sorted(path for path in PACKAGE.rglob("*.py") if len(path.relative_to(PACKAGE).parts) > 1)
 
 
+def folders() -> list[Path]:
+    return sorted({path.parent for path in package_files()})
+
+
 def is_ros(module: str) -> bool:
     top = module.partition(".")[0]
     return top in ROS_MODULES or top.endswith("_msgs")
 
 
-def violations_of_layers(layer: str, modules: set[str]) -> set[str]:
-    """Return the modules of this package that a file of `layer` must not import."""
-    inner = {module for module in modules if module.startswith("contact_mpc.")}
-    return {
-        module
-        for module in inner
-        if (target := module.split(".")[1]) in LEVEL and target != layer and LEVEL[target] >= LEVEL[layer]
-    }
+def room(folder: str) -> str:
+    """Return the folder of ALLOWED that holds `folder`: the longest that it begins with."""
+    rooms = [name for name in (*ALLOWED, *TOP) if folder == name or folder.startswith(f"{name}/")]
+    assert rooms, f"contact_mpc/{folder} has no row in ALLOWED"
+    return max(rooms, key=len)
+
+
+def target_file(module: str) -> Path | None:
+    """Return the file of this package that `module`, or a name in it, stands in."""
+    parts = module.split(".")
+    for length in range(len(parts), 1, -1):
+        path = ROOT.joinpath(*parts[:length])
+        if path.with_suffix(".py").is_file():
+            return path.with_suffix(".py")
+        if (path / "__init__.py").is_file():
+            return path / "__init__.py"
+    return None
+
+
+@cache
+def imported_files(path: Path) -> frozenset[Path]:
+    modules = imported_modules(path.read_text(encoding="utf-8"))
+    found = {target_file(module) for module in modules if module.startswith("contact_mpc.")}
+    return frozenset(file for file in found if file is not None and file != path)
+
+
+def violations(folder: str, modules: set[str]) -> set[str]:
+    """Return the modules of this package that a file in `folder` must not import."""
+    own = room(folder)
+    if own in TOP:
+        return set()
+    found = set()
+    for module in modules:
+        if module.startswith("contact_mpc.") and (top := module.split(".")[1]) not in BASE | {"__version__"}:
+            names = module.split(".")[1:]
+            target = max((n for n in (*ALLOWED, *TOP) if "/".join(names).startswith(n)), key=len, default=top)
+            if target != own and target.partition("/")[0] not in ALLOWED[own] | ({own} if "/" not in own else set()):
+                found.add(module)
+    return found
 
 
 @pytest.mark.parametrize("path", package_files(), ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_file_imports_only_what_its_layer_may(path: Path) -> None:
-    layer = path.relative_to(PACKAGE).parts[0]
+def test_file_imports_only_what_its_folder_may(path: Path) -> None:
+    folder = str(path.parent.relative_to(PACKAGE))
     modules = imported_modules(path.read_text(encoding="utf-8"))
-    assert not violations_of_layers(layer, modules)
-    if layer != "nodes":
-        assert not {module for module in modules if is_ros(module)}, "ROS belongs in nodes and launch"
+    assert not violations(folder, modules)
+    layer = folder.partition("/")[0]
+    if layer != "ros":
+        assert not {module for module in modules if is_ros(module)}, "ROS belongs in ros and launch"
     for extra, layers in EXTRAS.items():
         uses = any(module.partition(".")[0] == extra for module in modules)
         assert not uses or layer in layers, f"{extra} belongs in {sorted(layers)}"
 
 
-def test_every_folder_of_the_package_has_a_layer() -> None:
-    folders = {path.name for path in PACKAGE.iterdir() if path.is_dir() and not path.name.startswith("_")}
-    assert folders == set(LEVEL) - {"errors"}
+def test_what_a_folder_may_import_has_no_circle() -> None:
+    graph = {name: {other for other in allowed if other != name} for name, allowed in ALLOWED.items()}
+    assert set(TopologicalSorter(graph).static_order()) >= set(ALLOWED)
+
+
+def test_no_file_imports_itself_through_others() -> None:
+    try:
+        TopologicalSorter({path: imported_files(path) for path in package_files()}).prepare()
+    except CycleError as error:
+        circle = " -> ".join(str(path.relative_to(PACKAGE)) for path in error.args[1])
+        pytest.fail(f"a circle of imports: {circle}")
+
+
+@pytest.mark.parametrize("folder", folders(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_folder_says_what_is_in_it_and_stays_small(folder: Path) -> None:
+    name = str(folder.relative_to(PACKAGE))
+    room(name)
+    text = (folder / "__init__.py").read_text(encoding="utf-8")
+    assert ast.get_docstring(ast.parse(text)), "its __init__.py says what is in it, and what may not be"
+    files = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
+    assert len(files) <= WIDE_FOLDERS.get(name, MOST_FILES), "split it along the mathematics"
+
+
+def test_tests_mirror_the_package() -> None:
+    mirrored = {str(path.parent.relative_to(ROOT / "test")) for path in (ROOT / "test").rglob("test_*.py")} - {"."}
+    known = {str(folder.relative_to(PACKAGE)) for folder in folders()} | {"launch"}
+    assert mirrored <= known, "test/<folder> tests contact_mpc/<folder>"
 
 
 def test_launch_files_start_nodes_as_processes_and_import_none() -> None:
-    nodes = {path.stem for path in (PACKAGE / "nodes").glob("*.py") if "run_node(" in path.read_text(encoding="utf-8")}
+    files = (PACKAGE / "ros" / "nodes").glob("*.py")
+    nodes = {path.stem for path in files if "run_node(" in path.read_text(encoding="utf-8")}
     assert "plant" in nodes
     for path in sorted((ROOT / "launch").glob("*.py")):
         modules = imported_modules(path.read_text(encoding="utf-8"))
-        assert not {f"contact_mpc.nodes.{node}" for node in nodes - {"node_process"}} & modules, path
+        assert not {module for module in modules if module.startswith("contact_mpc.ros.nodes.")}, path
 
 
 def test_imports_against_the_direction_are_found() -> None:
     modules = imported_modules("def f():\n    from contact_mpc.control import mpc\nfrom contact_mpc import model\n")
-    assert violations_of_layers("planning", modules) == {"contact_mpc.control"}
-    assert violations_of_layers("nodes", modules) == set()
-    assert violations_of_layers("geometry", {"contact_mpc.dynamics.step"}) == {"contact_mpc.dynamics.step"}
+    assert violations("planning/tree", modules) == {"contact_mpc.control.mpc"}
+    assert violations("ros/nodes", modules) == set()
+    assert violations("geometry", {"contact_mpc.dynamics.step"}) == {"contact_mpc.dynamics.step"}
+
+
+def test_plants_know_no_controller_and_the_bridge_no_planner() -> None:
+    assert violations("plants/drake", {"contact_mpc.dynamics.contact_dynamics"})
+    assert violations("plants/drake", {"contact_mpc.control.tracking.mpc"})
+    assert violations("control/bridge", {"contact_mpc.control.tracking.mpc"})
+    assert violations("control/bridge", {"contact_mpc.dynamics.contact_dynamics"})
+    assert violations("control/tracking", {"contact_mpc.control.bridge.guard"})
+    assert not violations("control/bridge", {"contact_mpc.task.plan", "contact_mpc.control.bridge.guard"})
 
 
 def test_ros_imports_are_found() -> None:
     modules = imported_modules("import rclpy.node\nfrom sensor_msgs.msg import JointState\nimport rosbags\n")
-    assert {module for module in modules if is_ros(module)} == {"rclpy.node", "sensor_msgs.msg"}
+    assert {module for module in modules if is_ros(module)} == {"rclpy.node", "sensor_msgs.msg.JointState"}

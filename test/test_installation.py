@@ -15,7 +15,7 @@ NODES = {"state_estimator", "mpc_tracker", "trajectory_server", "command_bridge"
     "bag_player", "lifecycle_manager",
 }  # fmt: skip
 NOT_SOURCE = (".git", ".venv*", "out", "build", "install", "log", "*.egg-info", "__pycache__", ".*_cache")
-WHERE = "from contact_mpc.model.resources import resource; print(resource('systems', 'allegro_ball'))"
+WHERE = "from contact_mpc.settings.resources import resource; print(resource('systems', 'allegro_ball'))"
 
 
 @pytest.fixture

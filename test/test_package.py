@@ -41,8 +41,8 @@ def constraints() -> dict[str, str]:
 def test_version_is_the_same_everywhere(setup_arguments: dict[str, Any]) -> None:
     manifest = ElementTree.parse(ROOT / "package.xml").getroot()
     changelog = (ROOT / "CHANGELOG.rst").read_text(encoding="utf-8")
-    assert manifest.findtext("version") == setup_arguments["version"] == contact_mpc.__version__
-    assert re.search(rf"^{re.escape(contact_mpc.__version__)} ", changelog, re.MULTILINE)
+    assert manifest.findtext("version") == setup_arguments["version"] == contact_mpc.version.__version__
+    assert re.search(rf"^{re.escape(contact_mpc.version.__version__)} ", changelog, re.MULTILINE)
 
 
 def test_manifest_is_valid_for_ament(setup_arguments: dict[str, Any]) -> None:

@@ -13,8 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from contact_mpc.model.resources import share_directory
-from contact_mpc.planning.contact_implicit.compiler import find_compiler
+from contact_mpc.planning.push.program.compiler import find_compiler
+from contact_mpc.settings.resources import share_directory
 
 Status = Literal["ok", "warn", "missing"]
 Need = Literal["demo", "mujoco plant", "pushes", "ROS 2 workspace", "hardware", "gazebo", "dev"]

@@ -18,14 +18,14 @@ from contact_mpc.cli.compiling import compile_first
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit, to_plain
 from contact_mpc.cli.trials import ALL, DisturbanceScale, NoiseScale, make_cases, run_trials
 from contact_mpc.errors import ConfigError
-from contact_mpc.model.node_parameters import default_parameter_file
-from contact_mpc.model.task import load_task
-from contact_mpc.sim.campaign import check_backend
-from contact_mpc.sim.evaluation import Case, EvaluationSpec, loose_tolerances, planned_errors
-from contact_mpc.sim.loop_config import load_loop_config
-from contact_mpc.sim.plant import ENGINES
-from contact_mpc.sim.summary import describe_outcomes, summarise
-from contact_mpc.sim.trials import disturbance_of, trial_seeds
+from contact_mpc.task.node_parameters import default_parameter_file
+from contact_mpc.task.task import load_task
+from contact_mpc.evaluation.campaign import check_backend
+from contact_mpc.evaluation.trial_run import Case, EvaluationSpec, loose_tolerances, planned_errors
+from contact_mpc.loop.config import load_loop_config
+from contact_mpc.plants.registry import ENGINES
+from contact_mpc.evaluation.summary import describe_outcomes, summarise
+from contact_mpc.evaluation.trials import disturbance_of, trial_seeds
 
 
 def evaluate(
@@ -112,7 +112,7 @@ def evaluate(
     for failure in result["failures"]:
         failure["command"] = f"{repeat} --trial-seed {failure['seed']}"
     if report is not None:
-        from contact_mpc.replay.evaluation_report import write_evaluation_report
+        from contact_mpc.report.evaluation_report import write_evaluation_report
 
         result["report"] = write_evaluation_report(to_plain(result), report)
     emit(result, as_json, make_table(result, len(seeds)))

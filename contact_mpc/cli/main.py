@@ -10,11 +10,11 @@ from typing import Annotated
 
 import typer
 
-from contact_mpc import __version__
 from contact_mpc.cli import bench, study
 from contact_mpc.cli.interrupts import interruptible
 from contact_mpc.cli.lazy import Command, build_group, first_word
 from contact_mpc.cli.output import EXIT_INTERRUPTED, reserved_stdout
+from contact_mpc.version import __version__
 
 COMMANDS = {
     "run": Command("contact_mpc.cli.run", "Run a task in closed loop: every node as a process over DDS, with a plant."),

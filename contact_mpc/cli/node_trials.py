@@ -7,10 +7,10 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from contact_mpc.bags.record import CommandSeries
 from contact_mpc.cli.trials import Campaign
-from contact_mpc.replay.record import CommandSeries
-from contact_mpc.sim.closed_loop import run_closed_loop
-from contact_mpc.sim.evaluation import EvaluationSpec, TrialOutcome, loop_of_trial
+from contact_mpc.evaluation.trial_run import EvaluationSpec, TrialOutcome, loop_of_trial
+from contact_mpc.loop.closed_loop import run_closed_loop
 
 
 def run_node_trials(
@@ -26,7 +26,7 @@ def run_node_trials(
         Per trial, the largest difference of a command to that of the loop in one process, N m or rad; NaN where one of
         the two lacks a command. 0.0 is equality of every bit, but for the sign of zero.
     """
-    from contact_mpc.nodes.node_trial import run_node_trial
+    from contact_mpc.ros.stack.node_trial import run_node_trial
 
     outcomes: list[TrialOutcome] = []
     differences: list[float] = []

@@ -15,8 +15,8 @@ from typing import Any, TextIO
 import typer
 from rich.console import Console, RenderableType
 
-from contact_mpc import __version__
 from contact_mpc.errors import ContactMpcError
+from contact_mpc.version import __version__
 
 EXIT_GOAL_MISSED = 1
 EXIT_USER_ERROR = 2

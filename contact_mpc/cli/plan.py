@@ -19,14 +19,14 @@ from rich.table import Table
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.cli.plan_tree import plan_by_tree
 from contact_mpc.errors import ConfigError
-from contact_mpc.model.plan import save_plan
-from contact_mpc.model.resources import resource_names
+from contact_mpc.task.plan import save_plan
+from contact_mpc.settings.resources import resource_names
 from contact_mpc.model.rotations import rpy_from_rotation
-from contact_mpc.model.task import TaskConfig, load_task
-from contact_mpc.planning.grasp_search import FRICTION_STEPS, GraspCandidate, search_grasp
-from contact_mpc.planning.holding import describe_refusal
-from contact_mpc.planning.task_grasp import make_search
-from contact_mpc.planning.trajectory_optimisation import TrajoptResult, plan_task
+from contact_mpc.task.task import TaskConfig, load_task
+from contact_mpc.planning.grasp.search import FRICTION_STEPS, GraspCandidate, search_grasp
+from contact_mpc.planning.trajopt.feasibility import describe_refusal
+from contact_mpc.planning.start_posture import make_search
+from contact_mpc.planning.trajopt.task import TrajoptResult, plan_task
 
 METHODS = ("trajopt", "rrt")
 
@@ -173,7 +173,9 @@ def _grasp_figures(config: TaskConfig, best: GraspCandidate | None) -> dict[str,
     joints = dict(zip(system.joint_names, np.round(best.q[system.n_q_u :], 4).tolist(), strict=True))
     commands = dict(zip(system.joint_names, np.round(best.grasp.u, 4).tolist(), strict=True))
     start = {
-        "joints_rad": joints, "commands_rad": commands, "object_position_m": np.round(p, 4).tolist(),
+        "joints_rad": joints,
+        "commands_rad": commands,
+        "object_position_m": np.round(p, 4).tolist(),
         "object_rpy_rad": np.round(rpy_from_rotation(R), 4).tolist(),
     }
     return {

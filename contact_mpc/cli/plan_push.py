@@ -9,17 +9,15 @@ from rich.table import Table
 
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.errors import ConfigError
-from contact_mpc.model.plan import save_plan
-from contact_mpc.model.task import TaskConfig
+from contact_mpc.task.plan import save_plan
+from contact_mpc.task.task import TaskConfig
 
 try:
-    from contact_mpc.planning.contact_implicit.task import plan_push, read_settings
+    from contact_mpc.planning.push.task import plan_push, read_settings
 except ImportError as error:
     if error.name != "casadi":
         raise
-    raise ConfigError(
-        "contact-implicit planning needs casadi: pip install 'contact_mpc[contact-implicit]'"
-    ) from error
+    raise ConfigError("contact-implicit planning needs casadi: pip install 'contact_mpc[contact-implicit]'") from error
 
 
 def plan_contact_implicit(

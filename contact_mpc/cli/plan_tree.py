@@ -16,11 +16,11 @@ from rich.table import Table
 
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
 from contact_mpc.errors import ConfigError
-from contact_mpc.model.plan import save_plan
-from contact_mpc.planning.global_plan import GlobalPlan, plan_globally
-from contact_mpc.planning.problem import Problem, load_problem, with_goal
-from contact_mpc.planning.rrt import TreePlanner
-from contact_mpc.planning.tree_file import save_tree
+from contact_mpc.task.plan import save_plan
+from contact_mpc.planning.tree.plan import GlobalPlan, plan_globally
+from contact_mpc.planning.tree.problem import Problem, load_problem, with_goal
+from contact_mpc.planning.tree.planner import TreePlanner
+from contact_mpc.planning.tree.file import save_tree
 
 REASONS = {
     "nodes": "the goal is not reached within the budget of nodes: raise --nodes, or move the goal",
@@ -46,8 +46,16 @@ def plan_by_tree(
         save_tree(tree_path, grown)
     page = _write_report(problem, found, report) if report else None
     result = {
-        "system": problem.system.name, "problem": problem.file.name, "method": "rrt", "seed": seed, "plan": path,
-        "trees": trees, "report": page, **figures(found), "elapsed_s": elapsed_s, "goal_met": found.is_valid,
+        "system": problem.system.name,
+        "problem": problem.file.name,
+        "method": "rrt",
+        "seed": seed,
+        "plan": path,
+        "trees": trees,
+        "report": page,
+        **figures(found),
+        "elapsed_s": elapsed_s,
+        "goal_met": found.is_valid,
     }
     emit(result, as_json, _table(problem, result))
     if found.is_valid:
@@ -87,7 +95,7 @@ def _read_goals(goals: list[str]) -> dict[str, float]:
 
 
 def _write_report(problem: Problem, found: GlobalPlan, folder: Path) -> Path:
-    from contact_mpc.replay.plan_report import write_plan_report
+    from contact_mpc.report.plan_report import write_plan_report
 
     return write_plan_report(problem, found, folder)
 
@@ -110,7 +118,9 @@ def _table(problem: Problem, result: dict[str, Any]) -> Table:
 @contextmanager
 def _progress(what: str, total: int) -> Iterator[Callable[[int, float], None]]:
     columns = (
-        TextColumn(what), BarColumn(), TextColumn("{task.completed} nodes, best {task.fields[figure]}"),
+        TextColumn(what),
+        BarColumn(),
+        TextColumn("{task.completed} nodes, best {task.fields[figure]}"),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:

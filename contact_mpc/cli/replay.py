@@ -12,8 +12,8 @@ from rich.table import Table
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 
 if TYPE_CHECKING:
-    from contact_mpc.replay.recompute import ReplayResult
-    from contact_mpc.replay.record import RunRecord
+    from contact_mpc.bags.recompute import ReplayResult
+    from contact_mpc.bags.record import RunRecord
 
 
 def replay(
@@ -27,7 +27,7 @@ def replay(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Feed a bag to the same core without ROS; the exit code is 0 only if all comes out as recorded."""
-    from contact_mpc.replay.sources import describe_difference, find_system
+    from contact_mpc.bags.sources import describe_difference, find_system
 
     with _progress() as progress:
         record = _read(bag, namespace, progress)
@@ -68,7 +68,7 @@ def _progress() -> Progress:
 
 
 def _read(bag: Path, namespace: str | None, progress: Progress) -> "RunRecord":
-    from contact_mpc.replay.bag import read_run
+    from contact_mpc.bags.bag import read_run
 
     reading = progress.add_task("reading messages", total=None)
     record = read_run(bag, namespace, lambda count: progress.update(reading, completed=count))
@@ -79,10 +79,10 @@ def _read(bag: Path, namespace: str | None, progress: Progress) -> "RunRecord":
 def _recompute(
     record: "RunRecord", model: Any, params: Path | None, tolerance: float, progress: Progress
 ) -> "ReplayResult":
-    from contact_mpc.control.tracker_config import TrackerConfig
+    from contact_mpc.bags.recompute import DEFAULT_RATE_HZ, ReplaySettings, replay_run
+    from contact_mpc.bags.sources import node_config, node_parameters
+    from contact_mpc.control.tracking.config import TrackerConfig
     from contact_mpc.estimation.config import EstimatorConfig
-    from contact_mpc.replay.recompute import DEFAULT_RATE_HZ, ReplaySettings, replay_run
-    from contact_mpc.replay.sources import node_config, node_parameters
 
     rate_hz = int(node_parameters(record, "state_estimator", params).get("rate_hz", DEFAULT_RATE_HZ))
     settings = ReplaySettings(
@@ -98,9 +98,9 @@ def _recompute(
 
 
 def _report(record: "RunRecord", task: str | None, folder: Path) -> Path:
-    from contact_mpc.replay.metrics import compute_metrics
-    from contact_mpc.replay.report import write_report
-    from contact_mpc.replay.sources import find_task
+    from contact_mpc.bags.metrics import compute_metrics
+    from contact_mpc.bags.sources import find_task
+    from contact_mpc.report.run_report import write_report
 
     config = find_task(record, task)
     metrics = compute_metrics(record, config.system, config)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from contact_mpc.cli.checks import Check, Need
 from contact_mpc.errors import ConfigError
-from contact_mpc.model.resources import resource_names
+from contact_mpc.settings.resources import resource_names
 
 CONTROL_PACKAGES = (
     *("controller_manager", "joint_state_broadcaster", "forward_command_controller"),
@@ -31,7 +31,7 @@ def check_robots() -> Iterator[Check]:
 def check_drivers() -> Iterator[Check]:
     """Yield the driver of every robot file; what reads them may itself be missing."""
     try:
-        from contact_mpc.nodes.robot_description import load_robot
+        from contact_mpc.ros.launching.robot_description import load_robot
     except ImportError as error:
         yield Check("drivers", "warn", f"not looked at: {error}", "hardware", "install what is missing first")
         return
@@ -69,7 +69,7 @@ def is_ros_package(name: str) -> bool:
 def check_gazebo_classic() -> Check:
     """Gazebo classic 11 as a plant: `run --plant gazebo`."""
     try:
-        from contact_mpc.sim.gazebo.server import find_root
+        from contact_mpc.plants.gazebo.server import find_root
 
         return Check("Gazebo classic", "ok", str(find_root()), "gazebo")
     except ImportError as error:

@@ -20,14 +20,14 @@ from contact_mpc.cli.compiling import compile_first
 from contact_mpc.cli.interrupts import interruptible
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.errors import ConfigError
-from contact_mpc.model.plan import load_plan, save_plan
-from contact_mpc.model.task import TaskConfig, load_task
-from contact_mpc.planning.task_plan import CONTACT_IMPLICIT, is_push
-from contact_mpc.sim.gazebo.server import find_root
+from contact_mpc.task.plan import load_plan, save_plan
+from contact_mpc.task.task import TaskConfig, load_task
+from contact_mpc.planning.methods import CONTACT_IMPLICIT, is_push
+from contact_mpc.plants.gazebo.server import find_root
 
 if TYPE_CHECKING:
-    from contact_mpc.nodes.run_session import RunProgress
-    from contact_mpc.replay.metrics import RunMetrics
+    from contact_mpc.bags.metrics import RunMetrics
+    from contact_mpc.ros.stack.run_session import RunProgress
 
 PLANTS, CLOCKS, INTERFACES = ("drake", "mujoco", "gazebo"), ("lockstep", "realtime"), ("effort", "position")
 
@@ -72,8 +72,8 @@ def run(
     """Run a task in closed loop and judge it; the exit code is 0 only if the task's goal was met."""
     _check_choices(plant=(plant, PLANTS), clock=(clock, CLOCKS), interface=(interface, (None, *INTERFACES)))
     _require_packages(plant)
-    from contact_mpc.model.node_parameters import default_parameter_file
-    from contact_mpc.nodes.run_parameters import RunOptions
+    from contact_mpc.ros.stack.run_parameters import RunOptions
+    from contact_mpc.task.node_parameters import default_parameter_file
 
     config = _load(task, duration_s, hold_s).about(axis).moved_by(displacement)
     if plan is not None:
@@ -102,8 +102,8 @@ def run(
 
 def execute(config: TaskConfig, options: Any, folder: Path, plan_file: Path | None, domain: int | None) -> None:
     """Start the stack, make the plan meanwhile (of a push before), and follow the run to its end."""
-    from contact_mpc.nodes.run_parameters import build_parameters
-    from contact_mpc.nodes.run_session import RunSession
+    from contact_mpc.ros.stack.run_parameters import build_parameters
+    from contact_mpc.ros.stack.run_session import RunSession
 
     plan_path = (plan_file or folder / "plan.npz").resolve()
     if plan_file is None and is_push(config):  # what no push can reach is refused before anything starts
@@ -122,7 +122,7 @@ def execute(config: TaskConfig, options: Any, folder: Path, plan_file: Path | No
 
 def write_plan(config: TaskConfig, path: Path) -> None:
     """Plan a task and write its plan file."""
-    from contact_mpc.planning.task_plan import make_plan
+    from contact_mpc.planning.methods import make_plan
 
     save_plan(path, make_plan(config))
 
@@ -131,14 +131,14 @@ def judge(
     folder: Path, config: TaskConfig, report: Path | None, options: Any, plan_file: Path | None
 ) -> tuple["RunMetrics", Path]:
     """Read the bag back, compute the figures and write the report."""
-    from contact_mpc.replay.bag import read_run
-    from contact_mpc.replay.metrics import compute_metrics
-    from contact_mpc.replay.report import write_report
+    from contact_mpc.bags.bag import read_run
+    from contact_mpc.bags.metrics import compute_metrics
+    from contact_mpc.report.run_report import write_report
 
     record = read_run(folder / "bag")
     metrics = compute_metrics(record, config.system, config)
     if is_push(config):
-        from contact_mpc.nodes.push_contacts import check_recorded_contacts
+        from contact_mpc.ros.stack.push_contacts import check_recorded_contacts
 
         plan = plan_file or folder / "plan.npz"
         contacts, reason = check_recorded_contacts(config, options, folder, plan, record.commands)
@@ -236,7 +236,7 @@ def _progress(title: str, total_s: float) -> Iterator[Callable[["RunProgress"], 
 
 
 def _table(config: TaskConfig, metrics: "RunMetrics", result: dict[str, Any]) -> Table:
-    from contact_mpc.replay.result_table import result_rows
+    from contact_mpc.report.result_table import result_rows
 
     verdict = "[green]goal met[/]" if metrics.goal_met else "[red]goal not met[/]: " + "; ".join(metrics.reasons)
     table = Table("", "value", "limit", title=f"{config.name}: {verdict}", title_justify="left", title_style="bold")

@@ -19,11 +19,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from contact_mpc.errors import ConfigError
-from contact_mpc.model.plan import load_plan
-from contact_mpc.model.task import TaskConfig
-from contact_mpc.planning.task_plan import make_plan
-from contact_mpc.sim.campaign import run_parallel
-from contact_mpc.sim.evaluation import Case, EvaluationSpec, TrialOutcome, run_trial
+from contact_mpc.evaluation.campaign import run_parallel
+from contact_mpc.evaluation.trial_run import Case, EvaluationSpec, TrialOutcome, run_trial
+from contact_mpc.planning.methods import make_plan
+from contact_mpc.task.plan import load_plan
+from contact_mpc.task.task import TaskConfig
 
 ALL = "all"
 DisturbanceScale = Annotated[
@@ -40,9 +40,7 @@ class Campaign:
     is_interrupted: bool
 
 
-def make_cases(
-    task: TaskConfig, axis: str, plan_file: Path | None = None, must_hold: bool = True
-) -> tuple[Case, ...]:
+def make_cases(task: TaskConfig, axis: str, plan_file: Path | None = None, must_hold: bool = True) -> tuple[Case, ...]:
     """Return the turns of an evaluation, each with its reference.
 
     Parameters
@@ -86,7 +84,10 @@ def _other_process() -> Iterator[ProcessPoolExecutor]:
 
 
 def run_trials(
-    tasks: Sequence[tuple[EvaluationSpec, int]], jobs: int, title: str, backend: str = "loky",
+    tasks: Sequence[tuple[EvaluationSpec, int]],
+    jobs: int,
+    title: str,
+    backend: str = "loky",
     on_outcome: Callable[[int, TrialOutcome], None] | None = None,
 ) -> Campaign:
     """Run trials (spec, seed) with a progress bar; on_outcome(index, outcome) is called for each as it comes."""

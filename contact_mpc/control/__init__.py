@@ -1,1 +1,1 @@
-"""MPC on the smoothed linearisation, joint impedance law, guarded commands."""
+"""Controllers by name. The bridge and the trackers live in folders of their own and do not import each other."""

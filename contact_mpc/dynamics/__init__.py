@@ -1,1 +1,4 @@
-"""Smoothed quasi-dynamic contact steps and their exact derivatives."""
+"""Contact steps and their derivatives behind one face (`contact_dynamics`).
+
+May import geometry and what is below, no planning.
+"""

@@ -12,17 +12,17 @@ from numba import njit
 from numpy.typing import NDArray
 
 from contact_mpc.dynamics.contact_dynamics import NOT_DEFINITE_STATUS, STATUS, ContactDynamics
-from contact_mpc.dynamics.derivatives import solve_derivatives, tangent_derivatives
-from contact_mpc.dynamics.integration import integrate_into
-from contact_mpc.dynamics.log_barrier import CONVERGED, solve_step
-from contact_mpc.dynamics.newton import Newton, make_newton
-from contact_mpc.dynamics.quadratic import Model
+from contact_mpc.dynamics.smoothed.derivatives import solve_derivatives, tangent_derivatives
+from contact_mpc.dynamics.smoothed.integration import integrate_into
+from contact_mpc.dynamics.smoothed.log_barrier import CONVERGED, solve_step
+from contact_mpc.dynamics.smoothed.newton import Newton, make_newton
+from contact_mpc.dynamics.smoothed.quadratic import Model
 from contact_mpc.errors import InputError
-from contact_mpc.model.flags import COMPILED
 from contact_mpc.model.kinematic_tree import FREE
 from contact_mpc.model.system import UNIT_QUATERNION_TOLERANCE
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.compile_flags import COMPILED
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
@@ -71,8 +71,12 @@ def step_batch(
     n, n_v, n_a = len(q), dynamics.system.n_v, dynamics.system.n_a
     n_linear = n if linearise else 0
     out = BatchResult(
-        np.empty_like(q), np.empty((n, n_v)), np.full((n_linear, n_v, n_v), np.nan),
-        np.full((n_linear, n_v, n_a), np.nan), np.empty(n, dtype="<U16"), np.empty(n, dtype=np.int64),
+        np.empty_like(q),
+        np.empty((n, n_v)),
+        np.full((n_linear, n_v, n_v), np.nan),
+        np.full((n_linear, n_v, n_a), np.nan),
+        np.empty(n, dtype="<U16"),
+        np.empty(n, dtype=np.int64),
     )
     codes = np.empty(n, dtype=np.int64)
     ends = np.linspace(0, n, threads + 1).astype(int)
@@ -80,8 +84,19 @@ def step_batch(
     def run(part: slice) -> None:
         linear = part if linearise else slice(0, 0)
         step_rows(
-            dynamics.model, make_newton(dynamics.model), q[part], u[part], dynamics.kappa, dynamics.tolerance, False,
-            out.q_next[part], out.dq[part], out.A[linear], out.B[linear], codes[part], out.iterations[part],
+            dynamics.model,
+            make_newton(dynamics.model),
+            q[part],
+            u[part],
+            dynamics.kappa,
+            dynamics.tolerance,
+            False,
+            out.q_next[part],
+            out.dq[part],
+            out.A[linear],
+            out.B[linear],
+            codes[part],
+            out.iterations[part],
         )
 
     parts = [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True) if b > a]
@@ -115,8 +130,19 @@ def _check_batch(dynamics: ContactDynamics, q: FloatArray, u: FloatArray) -> tup
 
 @njit(nogil=True, **COMPILED)
 def step_rows(
-    model: Model, ws: Newton, q: FloatArray, u: FloatArray, kappa: float, tolerance: float, warm: bool,
-    q_next: FloatArray, dq: FloatArray, A: FloatArray, B: FloatArray, codes: IntArray, iterations: IntArray,
+    model: Model,
+    ws: Newton,
+    q: FloatArray,
+    u: FloatArray,
+    kappa: float,
+    tolerance: float,
+    warm: bool,
+    q_next: FloatArray,
+    dq: FloatArray,
+    A: FloatArray,
+    B: FloatArray,
+    codes: IntArray,
+    iterations: IntArray,
 ) -> None:
     """Step from every row of q (N, n_q) and u (N, n_a) into the given arrays; A and B where these have rows.
 

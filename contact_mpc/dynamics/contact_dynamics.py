@@ -5,22 +5,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from contact_mpc.dynamics.active_set import ActivePoint
-from contact_mpc.dynamics.cone_derivatives import linearise_cones
-from contact_mpc.dynamics.cone_solution import StepSolution
-from contact_mpc.dynamics.derivatives import solve_derivatives, tangent_derivatives
-from contact_mpc.dynamics.lcp import solve_step_lcp
-from contact_mpc.dynamics.log_barrier import CONVERGED, INFEASIBLE, ITERATION_LIMIT, solve_step
-from contact_mpc.dynamics.qp import solve_qp
-from contact_mpc.dynamics.quadratic import Model, assemble_quadratic
-from contact_mpc.dynamics.socp import solve_socp
-from contact_mpc.dynamics.step_problem import ProblemBuilder, StepProblem
+from contact_mpc.dynamics.exact.active_set import ActivePoint
+from contact_mpc.dynamics.exact.cone_derivatives import linearise_cones
+from contact_mpc.dynamics.exact.cone_solution import StepSolution
+from contact_mpc.dynamics.exact.lcp import solve_step_lcp
+from contact_mpc.dynamics.exact.qp import solve_qp
+from contact_mpc.dynamics.exact.socp import solve_socp
+from contact_mpc.dynamics.exact.step_problem import ProblemBuilder, StepProblem
+from contact_mpc.dynamics.smoothed.derivatives import solve_derivatives, tangent_derivatives
+from contact_mpc.dynamics.smoothed.log_barrier import CONVERGED, INFEASIBLE, ITERATION_LIMIT, solve_step
+from contact_mpc.dynamics.smoothed.quadratic import Model, assemble_quadratic
 from contact_mpc.errors import InputError, ModelError
 from contact_mpc.geometry.contacts import build_pairs, make_kinematics, update_kinematics
 from contact_mpc.geometry.convex import ConvexPairs
 from contact_mpc.model.system import System, check_number, check_vector
+from contact_mpc.settings.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 FORMULATIONS = ("log_barrier", "socp", "qp", "lcp")
 REGULARIZATIONS = ("quasidynamic", "quasistatic")
 DEFAULT_EPSILON = 1e-6  # fraction of M_u that quasi-static objects keep
@@ -147,8 +147,8 @@ class ContactDynamics:
     ----------
     system : System
     formulation : str
-        "log_barrier": smoothed, see `contact_mpc.dynamics.log_barrier`; "socp", "qp": Anitescu's convex programs, see
-        the modules of these names; "lcp": Stewart-Trinkle, see `contact_mpc.dynamics.lcp`.
+        "log_barrier": smoothed, see `dynamics.smoothed.log_barrier`; "socp", "qp": Anitescu's convex programs, see
+        the modules of these names; "lcp": Stewart-Trinkle, see `contact_mpc.dynamics.exact.lcp`.
     h_s, kappa, friction : float, optional
         Time step s, barrier weight 1/J, friction coefficient of all pairs; the system's where None.
     tolerance : float
@@ -164,9 +164,16 @@ class ContactDynamics:
     """
 
     def __init__(
-        self, system: System, formulation: str = "log_barrier", h_s: float | None = None,
-        kappa: float | None = None, friction: float | None = None, tolerance: float = DEFAULT_TOLERANCE,
-        regularization: str | None = None, epsilon: float = DEFAULT_EPSILON, ray_count: int = DEFAULT_RAY_COUNT,
+        self,
+        system: System,
+        formulation: str = "log_barrier",
+        h_s: float | None = None,
+        kappa: float | None = None,
+        friction: float | None = None,
+        tolerance: float = DEFAULT_TOLERANCE,
+        regularization: str | None = None,
+        epsilon: float = DEFAULT_EPSILON,
+        ray_count: int = DEFAULT_RAY_COUNT,
     ) -> None:
         if formulation not in FORMULATIONS:
             raise InputError(f"formulation '{formulation}'; allowed: {', '.join(FORMULATIONS)}")
@@ -268,18 +275,23 @@ class ContactDynamics:
     def _step_smoothed(self, q: FloatArray, u: FloatArray, offset: FloatArray) -> StepResult:
         ws = self._workspace
         self._builder.update_external(q)
-        code, iterations, residual = solve_step(
-            self.model, ws, q, u, offset, self.kappa, self.tolerance, False
-        )
+        code, iterations, residual = solve_step(self.model, ws, q, u, offset, self.kappa, self.tolerance, False)
         status = self._judge(STATUS.get(code, NOT_DEFINITE_STATUS), ws.Q, ws.b, ws.dq, offset)
         force = -ws.w * self.model.pairs.sign[:, None]
         return StepResult(
-            self.system.integrate(q, ws.dq), self.h_s * force, ws.con.phi.copy(), status, float(residual),
+            self.system.integrate(q, ws.dq),
+            self.h_s * force,
+            ws.con.phi.copy(),
+            status,
+            float(residual),
             int(iterations),
         )
 
     def _step(
-        self, q: FloatArray, u: FloatArray, offset: FloatArray,
+        self,
+        q: FloatArray,
+        u: FloatArray,
+        offset: FloatArray,
         near: tuple[NDArray[np.int64], ActivePoint | None] | None = None,
     ) -> tuple[StepResult, StepProblem, StepSolution]:
         problem = self._builder.build(q, u, offset)

@@ -17,16 +17,16 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from contact_mpc.dynamics.cholesky import factorise, solve_in_place
 from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.dynamics.newton import make_newton, measure_gaps
+from contact_mpc.dynamics.smoothed.cholesky import factorise, solve_in_place
+from contact_mpc.dynamics.smoothed.newton import make_newton, measure_gaps
 from contact_mpc.geometry.contacts import EXTERNAL, Contacts, Pairs, build_pairs
 from contact_mpc.geometry.fingers import closest_pair_per_finger, finger_of_pairs
-from contact_mpc.model.flags import COMPILED
 from contact_mpc.model.lengths import tangent_lengths
 from contact_mpc.model.system import System
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.compile_flags import COMPILED
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 REWEIGHTINGS = 3
 SLIP_SHARE = 0.2  # of the largest motion of a contact: a slip of this size halves the weight

@@ -8,7 +8,6 @@ squares, and its noise is carried over by the Jacobian of the pose.
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.model.rotations import (
@@ -21,8 +20,8 @@ from contact_mpc.model.rotations import (
     rotation_log,
 )
 from contact_mpc.model.system import System
+from contact_mpc.settings.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 DIFFERENCE_STEP = 1e-6  # rad, m: central differences of smooth kinematics are then exact to about 1e-10
 CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])
 

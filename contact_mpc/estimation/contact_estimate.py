@@ -5,7 +5,7 @@ The torques that a driver reports hold the robot's own weight and what the conta
     tau = g(q_a) - J_a' f,
 
 so that the forces f on the first geometries of the pairs follow from tau - g(q_a) and from the objects' weight by
-`contact_mpc.dynamics.contact_forces`. Joint friction goes into f as if contacts made it; wrong in fast motion.
+`contact_mpc.dynamics.analysis.contact_forces`. Joint friction goes into f as if contacts made it; wrong in fast motion.
 """
 
 from typing import NamedTuple
@@ -13,14 +13,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from contact_mpc.dynamics.analysis.contact_forces import ContactForces
 from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.dynamics.contact_forces import ContactForces
-from contact_mpc.dynamics.newton import make_newton, prepare_step
+from contact_mpc.dynamics.smoothed.newton import make_newton, prepare_step
 from contact_mpc.model.gravity_torque import GravityTorque
-from contact_mpc.model.state import EstimatedState
 from contact_mpc.model.system import System
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.task.loop_records import EstimatedState
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 

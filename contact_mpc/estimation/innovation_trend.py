@@ -9,10 +9,9 @@ makes them small but all to one side. So |e_k - m|^2 / (1 + s) measures the nois
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtri
 
-FloatArray = NDArray[np.float64]
+from contact_mpc.settings.arrays import FloatArray
 
 
 class InnovationTrend:

@@ -11,11 +11,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from contact_mpc.errors import InputError
-
-FloatArray = NDArray[np.float64]
+from contact_mpc.settings.arrays import FloatArray
 
 
 @dataclass(frozen=True)

@@ -25,15 +25,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtri
 
 from contact_mpc.errors import InputError
 from contact_mpc.estimation.charts import Chart, accel_covariance
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.estimation.innovation_trend import InnovationTrend
+from contact_mpc.settings.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 MIN_RESTART_SPAN_S = 1e-3  # one outlier alone tells nothing about the velocity: its noise over this time
 NOISE_RANGE = (0.01, 100.0)  # of r: a tenth to ten times the assumed standard deviation
 Carried = Callable[[int, int], tuple[FloatArray, float]]

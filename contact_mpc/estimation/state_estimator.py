@@ -7,7 +7,6 @@ inputs and their stamps: no wall clock, no randomness, so that a recorded run gi
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from contact_mpc.errors import InputError
 from contact_mpc.estimation.carried_motion import CarriedMotion, ContactCarry
@@ -15,10 +14,10 @@ from contact_mpc.estimation.charts import build_charts
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.estimation.joint_filter import JointFilter, JointSample
 from contact_mpc.estimation.pose_filter import Carried, PoseFilter
-from contact_mpc.model.state import EstimatedState
 from contact_mpc.model.system import System
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.task.loop_records import EstimatedState
 
-FloatArray = NDArray[np.float64]
 ORTHONORMALITY_TOLERANCE = 1e-6  # a rotation from a quaternion rounded to float32 is orthonormal to about 1e-7
 WARM_UP_NS = (0, 10_000_000, 20_000_000)
 

@@ -23,19 +23,27 @@ from contact_mpc.examples.plotting import BLUE, GREY, ORANGE, label, mark_times,
 from contact_mpc.examples.result import ExampleResult, Row, Settings, check_allowed, relative_row
 from contact_mpc.examples.trajectory import MODE_NAMES, SEPARATE, SLIDING, Trajectory, make_dynamics, simulate
 from contact_mpc.model.rotations import quaternion_to_matrix
-from contact_mpc.model.system import System, load_system
+from contact_mpc.model.system import System
+from contact_mpc.model.system_builder import load_system
+from contact_mpc.settings.arrays import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FloatArray = NDArray[np.float64]
 FORMULATIONS = ("socp", "qp", "log_barrier")
 H_S, REFERENCE_H_S, DURATION_S = 0.01, 0.001, 3.0
 # Knots of the command: time, s; pusher x and z relative to the start, m. The start touches the box.
-KNOTS = np.array([
-    (0.0, 0.0, 0.0), (1.0, 0.1, 0.0), (1.3, 0.1, 0.0), (2.0, 0.13, 0.1), (2.2, 0.13, 0.1), (2.6, -0.1, 0.1),
-    (3.0, -0.1, 0.1),
-])
+KNOTS = np.array(
+    [
+        (0.0, 0.0, 0.0),
+        (1.0, 0.1, 0.0),
+        (1.3, 0.1, 0.0),
+        (2.0, 0.13, 0.1),
+        (2.2, 0.13, 0.1),
+        (2.6, -0.1, 0.1),
+        (3.0, -0.1, 0.1),
+    ]
+)
 PHASES = {0.0: "slide", 1.0: "rest", 1.3: "tip", 2.0: "hold", 2.2: "let go"}
 RELEASE_S, WEIGHT_N = 2.2, 2.0 * 9.81
 POSITION_TOLERANCE_M, ANGLE_TOLERANCE_DEG = 0.005, 1.0
@@ -82,7 +90,9 @@ def box_pushing(settings: Settings, duration_s: float = DURATION_S) -> ExampleRe
     drake = simulate_drake(system, start(system), command, duration_s, REFERENCE_H_S)
     figures = {"formulation": formulation, "h_s": h_s, **compare(system, run, drake)}
     arrays = run.arrays(formulation) | {
-        "drake_times_s": drake.times_s, "drake_q": drake.q, "drake_ground_force_n": drake.ground_force,
+        "drake_times_s": drake.times_s,
+        "drake_q": drake.q,
+        "drake_ground_force_n": drake.ground_force,
         "drake_robot_force_n": drake.robot_force,
     }
     plots = {"box_pushing": partial(_draw, system, run, drake, f"{formulation.upper()}, h = {h_s:g} s")}
@@ -91,10 +101,13 @@ def box_pushing(settings: Settings, duration_s: float = DURATION_S) -> ExampleRe
 
 def ground_contacts(system: System) -> NDArray[np.int64]:
     """Return the contacts with the ground."""
-    return np.array([
-        c for c, item in enumerate(system.contacts)
-        if system.geometries[system.pairs[item.pair].geometry_b].owner == "ground"
-    ])
+    return np.array(
+        [
+            c
+            for c, item in enumerate(system.contacts)
+            if system.geometries[system.pairs[item.pair].geometry_b].owner == "ground"
+        ]
+    )
 
 
 def ground_mode(system: System, run: Trajectory) -> NDArray[np.int64]:
@@ -158,7 +171,8 @@ def _draw(system: System, run: Trajectory, drake: Reference, name: str) -> "Figu
     ground = ground_contacts(system)
     axis = axes.ravel()
     for t, q, colour, line, text in (
-        (drake.times_s, drake.q, GREY, "-", "Drake"), (run.times_s, run.q, BLUE, "--", name),
+        (drake.times_s, drake.q, GREY, "-", "Drake"),
+        (run.times_s, run.q, BLUE, "--", name),
     ):
         axis[0].plot(t, 1e3 * q[:, 4], line, color=colour, label=text)
         axis[1].plot(t, 1e3 * (q[:, 6] - 0.15), line, color=colour, label=text)
@@ -170,10 +184,18 @@ def _draw(system: System, run: Trajectory, drake: Reference, name: str) -> "Figu
     force = np.hypot(run.normal_force, np.linalg.norm(run.friction, axis=2))[:, pusher].sum(axis=1)
     axis[4].plot(run.times_s, force, "--", color=BLUE, label=f"{name}, pusher")
     _draw_modes(axis[5], run.times_s, ground_mode(system, run))
-    for panel, (title, unit) in zip(axis, (
-        ("Box along x", "mm"), ("Box along z, above its rest", "mm"), ("Turn about y", "degrees"),
-        ("Normal force of the ground", "N"), ("Force of the pusher", "N"), (f"Mode of the ground contact, {name}", ""),
-    ), strict=True):
+    for panel, (title, unit) in zip(
+        axis,
+        (
+            ("Box along x", "mm"),
+            ("Box along z, above its rest", "mm"),
+            ("Turn about y", "degrees"),
+            ("Normal force of the ground", "N"),
+            ("Force of the pusher", "N"),
+            (f"Mode of the ground contact, {name}", ""),
+        ),
+        strict=True,
+    ):
         label(panel, title, "time, s", unit)
         mark_times(panel, PHASES, PHASES.values() if panel in axis[:2] else ())
         if panel is not axis[5]:

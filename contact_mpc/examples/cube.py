@@ -9,17 +9,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from contact_mpc.examples.plotting import COLOURS, GREY, label, mark_times, new_figure
 from contact_mpc.examples.result import ExampleResult, Row, Settings, check_allowed, relative_row
 from contact_mpc.examples.trajectory import Trajectory, make_dynamics, simulate
-from contact_mpc.model.system import build_system, load_system
+from contact_mpc.model.system_builder import build_system, load_system
+from contact_mpc.settings.arrays import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FloatArray = NDArray[np.float64]
 FORMULATIONS = ("lcp", "qp", "socp")
 H_S, DURATION_S, SPEED_M_S, PUSH_HEIGHT_M, SIDE_M = 0.001, 1.6, 0.15, 0.19, 0.2
 WEIGHT_N = 9.81
@@ -88,7 +87,10 @@ def _sliding_rows(found: dict[str, Any]) -> list[Row]:
         Row("mu = 0.1: turned by", f"{turned:.3f} deg", "below 1", turned < 1.0),
         relative_row(
             "mu = 0.1: friction / normal force of the ground",
-            abs(found["ground_friction_n"] / found["ground_normal_n"]), 0.1, 0.01, "",
+            abs(found["ground_friction_n"] / found["ground_normal_n"]),
+            0.1,
+            0.01,
+            "",
         ),
         Row("mu = 0.1: moved by", f"{1e3 * found['end_position_m']:.1f} mm"),
     ]
@@ -99,7 +101,9 @@ def _tipping_rows(found: dict[str, Any]) -> list[Row]:
     return [
         Row("mu = 0.8: end", found["status"], "no force balance", found["status"] != "converged"),
         Row(
-            "mu = 0.8: at", f"{found['end_time_s']:.3f} s, {angle:.2f} deg", "45 deg within 3",
+            "mu = 0.8: at",
+            f"{found['end_time_s']:.3f} s, {angle:.2f} deg",
+            "45 deg within 3",
             abs(angle - BALANCE_DEG) < 3.0,
         ),
         Row("mu = 0.8: deepest penetration", f"{1e3 * found['deepest_penetration_m']:.4f} mm"),

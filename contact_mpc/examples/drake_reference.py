@@ -3,7 +3,7 @@
 The same masses, springs, gravity, friction and contact points: corners of boxes touch the ground as spheres of radius
 0, as in `contact_mpc.model.contact_points` (Drake by itself gives a box on a half-space one contact, which jumps). The
 joints are driven by Drake's implicit PD control Kp (u - q) + Kd (du - dq), without their own weight.
-Contact is as stiff and as damped as in `contact_mpc.sim.drake_plant`; a stiffer ground would make a box that slides at
+Contact is as stiff and as damped as in `plants.drake.plant`; a stiffer ground would make a box that slides at
 0.1 m/s hop.
 """
 
@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from contact_mpc.errors import ConfigError, ModelError
 from contact_mpc.model.system import System
-from contact_mpc.sim.perturbation import PlantPerturbation
-from contact_mpc.sim.plant_model import build_parts, joint_slots
+from contact_mpc.plants.common.perturbation import PlantPerturbation
+from contact_mpc.plants.common.plant_model import build_parts, joint_slots
+from contact_mpc.settings.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 STIFFNESS_N_PER_M = 2.0e4
 RELAXATION_TIME_S = 0.002  # of a pair
 

@@ -11,17 +11,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from contact_mpc.examples.plotting import BLUE, GREY, ORANGE, label, mark_times, new_figure
 from contact_mpc.examples.result import ExampleResult, Row, Settings, check_allowed, relative_row
 from contact_mpc.examples.trajectory import Trajectory, make_dynamics, simulate
-from contact_mpc.model.system import System, load_system
+from contact_mpc.model.system import System
+from contact_mpc.model.system_builder import load_system
+from contact_mpc.settings.arrays import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FloatArray = NDArray[np.float64]
 FORMULATIONS = ("lcp", "qp", "socp")
 RADIUS_M, STIFFNESS_N_PER_M, FRICTION = 0.1, 1000.0, 0.8
 SQUEEZE_M, PULL_M_S, PULL_END_M, DURATION_S = 0.01, 0.2, -0.03, 0.5
@@ -37,7 +37,9 @@ SWEEP_H_S = (0.01, 0.005, 0.001)
 def command(system: System, time_s: float) -> FloatArray:
     """Return u (3,) at a time, in the system's order of joints."""
     values = {
-        "left_x": -0.9 * RADIUS_M, "right_x": 0.9 * RADIUS_M, "lift": max(-PULL_M_S * time_s, PULL_END_M),
+        "left_x": -0.9 * RADIUS_M,
+        "right_x": 0.9 * RADIUS_M,
+        "lift": max(-PULL_M_S * time_s, PULL_END_M),
     }
     return np.array([values[name] for name in system.joint_names])
 
@@ -134,10 +136,14 @@ def _sweep_rows(name: str, sweep: list[dict[str, Any]], order: float) -> list[Ro
     rows = []
     for item in sweep:
         error = item["hydroplaning_error"]
-        rows.append(Row(
-            f"{name.upper()}: N = K (0.01 + h mu v_t), h = {item['h_s']:g} s",
-            f"{item['sliding_normal_settled_n']:.4f} N, off by {100 * error:.1e} %", "1 % in every step", error < 0.01,
-        ))
+        rows.append(
+            Row(
+                f"{name.upper()}: N = K (0.01 + h mu v_t), h = {item['h_s']:g} s",
+                f"{item['sliding_normal_settled_n']:.4f} N, off by {100 * error:.1e} %",
+                "1 % in every step",
+                error < 0.01,
+            )
+        )
     is_first = abs(order - 1.0) < 0.05
     return [*rows, Row(f"{name.upper()}: order of N - 10 N in h", f"{order:.3f}", "1 within 0.05", is_first)]
 

@@ -15,10 +15,22 @@ if TYPE_CHECKING:
 BLUE, ORANGE, GREEN, RED, PURPLE, GREY = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#777777"
 COLOURS = (BLUE, ORANGE, GREEN, RED, PURPLE)
 STYLE = {
-    "axes.grid": True, "grid.color": "#dddddd", "grid.linewidth": 0.6, "axes.axisbelow": True,
-    "axes.spines.top": False, "axes.spines.right": False, "axes.titlesize": 10, "axes.titleweight": "bold",
-    "axes.titlelocation": "left", "axes.labelsize": 9, "font.size": 9, "legend.fontsize": 8, "legend.frameon": False,
-    "lines.linewidth": 1.5, "savefig.dpi": 150, "svg.hashsalt": "contact_mpc",
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 9,
+    "font.size": 9,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "lines.linewidth": 1.5,
+    "savefig.dpi": 150,
+    "svg.hashsalt": "contact_mpc",
 }
 
 
@@ -52,8 +64,15 @@ def mark_times(axis: "Axes", times: Iterable[float], names: Iterable[str] = ()) 
         axis.axvline(time, color=GREY, linewidth=0.9, linestyle=":")
         if index < len(names):
             axis.annotate(
-                names[index], (time, 1.0), xycoords=("data", "axes fraction"), xytext=(2, -2),
-                textcoords="offset points", va="top", fontsize=7, color=GREY, rotation=90,
+                names[index],
+                (time, 1.0),
+                xycoords=("data", "axes fraction"),
+                xytext=(2, -2),
+                textcoords="offset points",
+                va="top",
+                fontsize=7,
+                color=GREY,
+                rotation=90,
             )
 
 

@@ -13,18 +13,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.examples.plotting import COLOURS, label, new_figure
 from contact_mpc.examples.result import ExampleResult, Row, Settings, check_allowed
 from contact_mpc.examples.trajectory import make_dynamics
-from contact_mpc.model.system import load_system
+from contact_mpc.model.system_builder import load_system
+from contact_mpc.settings.arrays import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FloatArray = NDArray[np.float64]
 FORMULATIONS = ("qp", "socp")
 STIFFNESS_N_PER_M, MASS_KG, RADIUS_M, GAP_M, H_S = 100.0, 1.0, 0.05, 0.02, 0.1
 KAPPAS = (100.0, 1e3, 1e4, 1e5)
@@ -64,17 +63,21 @@ def pusher_1d(settings: Settings) -> ExampleResult:
     smooth = {kappa: _sweep(ContactDynamics(system, h_s=h_s, kappa=kappa), q, s) for kappa in KAPPAS}
     truth = exact_displacement(s, GAP_M, h_s)
     exact_error = float(np.max(np.abs(exact - truth)))
-    smooth_error = max(
-        float(np.max(np.abs(smooth[k] - smoothed_displacement(s, GAP_M, h_s, k)))) for k in KAPPAS
-    )
+    smooth_error = max(float(np.max(np.abs(smooth[k] - smoothed_displacement(s, GAP_M, h_s, k)))) for k in KAPPAS)
     # At the corner the smoothed step is off by O(kappa^-1/2), away from it by O(1 / kappa).
     probe = (GAP_M, 0.08)
     gaps = {x: [float(abs(np.interp(x, s, smooth[k] - truth))) for k in KAPPAS] for x in probe}
     orders = {x: float(-np.polyfit(np.log(KAPPAS[1:]), np.log(gaps[x][1:]), 1)[0]) for x in probe}
     figures: dict[str, Any] = {
-        "formulation": formulation, "h_s": h_s, "kappa_per_j": list(KAPPAS), "exact_error_m": exact_error,
-        "smoothed_error_m": smooth_error, "order_at_the_corner": orders[GAP_M], "order_in_contact": orders[0.08],
-        "difference_at_the_corner_m": gaps[GAP_M], "difference_in_contact_m": gaps[0.08],
+        "formulation": formulation,
+        "h_s": h_s,
+        "kappa_per_j": list(KAPPAS),
+        "exact_error_m": exact_error,
+        "smoothed_error_m": smooth_error,
+        "order_at_the_corner": orders[GAP_M],
+        "order_in_contact": orders[0.08],
+        "difference_at_the_corner_m": gaps[GAP_M],
+        "difference_in_contact_m": gaps[0.08],
     }
     corner, contact = orders[GAP_M], orders[0.08]
     rows = [

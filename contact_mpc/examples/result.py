@@ -5,15 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from contact_mpc.errors import ConfigError, InputError
+from contact_mpc.settings.arrays import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FloatArray = NDArray[np.float64]
 H_MIN_S = 1e-5  # a run would otherwise take hours
 
 
@@ -65,9 +62,7 @@ class ExampleResult:
 def check_allowed(settings: Settings, example: str, allowed: tuple[str, ...], h_max_s: float) -> None:
     """Raise InputError where the formulation is none that the example can use, or h is out of its range."""
     if settings.formulation is not None and settings.formulation not in allowed:
-        raise InputError(
-            f"formulation '{settings.formulation}' in example {example}; allowed: {', '.join(allowed)}"
-        )
+        raise InputError(f"formulation '{settings.formulation}' in example {example}; allowed: {', '.join(allowed)}")
     if settings.h_s is not None and not (H_MIN_S <= settings.h_s <= h_max_s):
         raise InputError(
             f"h = {settings.h_s} s in example {example}; expected a time step from {H_MIN_S:g} to {h_max_s:g} s"

@@ -10,17 +10,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from contact_mpc.examples.plotting import BLUE, GREEN, GREY, ORANGE, label, mark_times, new_figure
 from contact_mpc.examples.result import ExampleResult, Row, Settings, check_allowed
 from contact_mpc.examples.trajectory import Trajectory, make_dynamics, simulate
-from contact_mpc.model.system import load_system
+from contact_mpc.model.system_builder import load_system
+from contact_mpc.settings.arrays import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FloatArray = NDArray[np.float64]
 FORMULATIONS = ("qp", "socp")
 STEPS_H_S = (0.01, 0.001)
 DURATION_S, SPEED_M_S = 1.0, 0.1
@@ -73,7 +72,10 @@ def sphere_no_rotation(settings: Settings) -> ExampleResult:
     found = [figures_of(run, h_s) for h_s, run in runs.items()]
     ratio = found[0]["force_amplitude_n"] / found[1]["force_amplitude_n"]
     figures: dict[str, Any] = {
-        "formulation": formulation, "runs": found, "lcp": figures_of(reference, steps[0]), "amplitude_ratio": ratio,
+        "formulation": formulation,
+        "runs": found,
+        "lcp": figures_of(reference, steps[0]),
+        "amplitude_ratio": ratio,
     }
     rows = [row for item in found for row in _rows(item)]
     still = figures["lcp"]["force_amplitude_n"]

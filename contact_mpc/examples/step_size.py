@@ -11,20 +11,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from contact_mpc.dynamics.newton import make_newton, measure_gaps
+from contact_mpc.dynamics.smoothed.newton import make_newton, measure_gaps
 from contact_mpc.examples.box_pushing import ground_contacts
 from contact_mpc.examples.drake_reference import Reference, require_drake, simulate_drake
 from contact_mpc.examples.plotting import COLOURS, GREY, label, new_figure
 from contact_mpc.examples.result import ExampleResult, Row, Settings, check_allowed
 from contact_mpc.examples.trajectory import make_dynamics, simulate
-from contact_mpc.model.system import load_system
+from contact_mpc.model.system_builder import load_system
+from contact_mpc.settings.arrays import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FloatArray = NDArray[np.float64]
 FORMULATIONS = ("socp", "qp", "log_barrier")
 STEPS_H_S, TRUTH_H_S, DURATION_S = (0.01, 0.1, 0.5), 0.001, 2.0
 PUSH_M, PUSH_S = 0.15, 1.0
@@ -137,7 +136,12 @@ def _draw(
 
 
 def _draw_bars(
-    axis: Any, found: dict[tuple[str, float], dict[str, Any]], steps: list[float], key: str, scale: float, title: str,
+    axis: Any,
+    found: dict[tuple[str, float], dict[str, Any]],
+    steps: list[float],
+    key: str,
+    scale: float,
+    title: str,
     unit: str,
 ) -> None:
     place = np.arange(len(steps))

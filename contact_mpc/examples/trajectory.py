@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.dynamics.contact_dynamics import UNBALANCED, ContactDynamics
-from contact_mpc.dynamics.newton import make_newton, measure_gaps
+from contact_mpc.dynamics.smoothed.newton import make_newton, measure_gaps
 from contact_mpc.errors import InputError
 from contact_mpc.model.system import System
+from contact_mpc.settings.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 SEPARATE, STICKING, SLIDING = 0, 1, 2
 MODE_NAMES = ("separate", "sticking", "sliding")
 SLIP_M_S = 1e-5  # slower contacts stick
@@ -87,8 +87,14 @@ class Trajectory:
     def arrays(self, prefix: str) -> dict[str, FloatArray]:
         """Return all time series for a data file, names prefixed."""
         series = {
-            "times_s": self.times_s, "q": self.q, "u": self.u, "gap_m": self.gap, "normal_force_n": self.normal_force,
-            "friction_n": self.friction, "velocity_m_s": self.velocity, "mode": self.modes.astype(np.float64),
+            "times_s": self.times_s,
+            "q": self.q,
+            "u": self.u,
+            "gap_m": self.gap,
+            "normal_force_n": self.normal_force,
+            "friction_n": self.friction,
+            "velocity_m_s": self.velocity,
+            "mode": self.modes.astype(np.float64),
         }
         return {f"{prefix}_{key}": value for key, value in series.items()}
 
@@ -101,7 +107,10 @@ def make_dynamics(
 
 
 def simulate(
-    dynamics: ContactDynamics, q_start: FloatArray, command: Callable[[float], FloatArray], duration_s: float,
+    dynamics: ContactDynamics,
+    q_start: FloatArray,
+    command: Callable[[float], FloatArray],
+    duration_s: float,
     keep_unbalanced: bool = False,
 ) -> Trajectory:
     """Step through a command u(t); ends early at the first step without a solution.

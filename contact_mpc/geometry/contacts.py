@@ -29,12 +29,12 @@ from contact_mpc.geometry.sphere_distance import core_distance, segment_distance
 from contact_mpc.geometry.turning import nearest_on_segments, rim_direction, rim_motion, segment_motion
 from contact_mpc.geometry.vectors import Vector, axpy, dof_velocity, dot, minus, rotate, row, scaled
 from contact_mpc.model.contact_points import CORNERS, CROSSINGS
-from contact_mpc.model.flags import COMPILED
 from contact_mpc.model.kinematic_tree import BOX, CAPSULE, HALF_SPACE, HULL, RIM, SPHERE, Tree
 from contact_mpc.model.kinematics import dof_axes_into, forward_kinematics_into
 from contact_mpc.model.system import System
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.compile_flags import COMPILED
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 POINT, SEGMENTS, LOWEST, EXTERNAL, CROSSING, EDGES, MORE_EDGES = 0, 1, 2, 3, 4, 5, 6  # kinds of contacts
 
@@ -111,8 +111,15 @@ def build_pairs(system: System) -> Pairs:
     kind[np.flatnonzero(kind == EDGES).reshape(-1, CROSSINGS)[:, 1:]] = MORE_EDGES
     radius = np.where((kind == POINT) | (kind == SEGMENTS) | (kind == CROSSING), tree.geom_size[geom_a, 0], 0.0)
     return Pairs(
-        geom_a, geom_b, np.array([item.mu for item in contacts]), np.array([item.sign for item in contacts]),
-        dofs, dof_sign, np.array([len(column) for column in columns]), kind, radius,
+        geom_a,
+        geom_b,
+        np.array([item.mu for item in contacts]),
+        np.array([item.sign for item in contacts]),
+        dofs,
+        dof_sign,
+        np.array([len(column) for column in columns]),
+        kind,
+        radius,
     )
 
 
@@ -156,8 +163,15 @@ def make_contacts(pairs: Pairs, has_external: bool = False) -> Contacts:
         )
     n_c, m = pairs.dofs.shape
     return Contacts(
-        np.zeros(n_c), np.zeros((n_c, 3)), np.zeros((n_c, 3)), np.zeros((n_c, 3)), np.zeros((n_c, 3, 3)),
-        np.zeros((n_c, m, 3)), np.zeros((n_c, 3, 3)), np.zeros((n_c, 3, 3)), np.zeros((n_c, 3, 3)),
+        np.zeros(n_c),
+        np.zeros((n_c, 3)),
+        np.zeros((n_c, 3)),
+        np.zeros((n_c, 3)),
+        np.zeros((n_c, 3, 3)),
+        np.zeros((n_c, m, 3)),
+        np.zeros((n_c, 3, 3)),
+        np.zeros((n_c, 3, 3)),
+        np.zeros((n_c, 3, 3)),
     )
 
 
@@ -230,7 +244,9 @@ def _sphere_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c:
     n, phi = _combine(axes, n_B), s - pairs.radius[c]
     _write_contact(con, c, phi, n, axpy(-(pairs.radius[c] + 0.5 * phi), n, p_A), p_A)
     bent = (  # columns of R N
-        _combine(axes, (N[0], N[1], N[2])), _combine(axes, (N[1], N[3], N[4])), _combine(axes, (N[2], N[4], N[5])),
+        _combine(axes, (N[0], N[1], N[2])),
+        _combine(axes, (N[1], N[3], N[4])),
+        _combine(axes, (N[2], N[4], N[5])),
     )
     for i in range(3):
         for k in range(3):  # N_W = (R N) R'
@@ -289,9 +305,22 @@ def _edge_contacts(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: 
     """Fill contacts c to c + CROSSINGS - 1 of two boxes, in the world frame, after those of their corners."""
     a, b = pairs.geom_a[c], pairs.geom_b[c]
     separation, toward = find_crossings(
-        c, CROSSINGS, _geometry_position(tree, kin, a), _geometry_axes(tree, kin, a), row(tree.geom_size, a),
-        _geometry_position(tree, kin, b), _geometry_axes(tree, kin, b), row(tree.geom_size, b),
-        con.phi, con.n, con.p, con.centre, con.N, con.M, con.T, con.P,
+        c,
+        CROSSINGS,
+        _geometry_position(tree, kin, a),
+        _geometry_axes(tree, kin, a),
+        row(tree.geom_size, a),
+        _geometry_position(tree, kin, b),
+        _geometry_axes(tree, kin, b),
+        row(tree.geom_size, b),
+        con.phi,
+        con.n,
+        con.p,
+        con.centre,
+        con.N,
+        con.M,
+        con.T,
+        con.P,
     )
     if separation < 0.0:
         for k in range(c - 2 * CORNERS, c):

@@ -17,15 +17,14 @@ boxes and half-spaces have points instead, see `contact_mpc.model.contact_points
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from contact_mpc.errors import InputError
 from contact_mpc.geometry.contacts import EXTERNAL, Contacts, Kinematics, Pairs, update_kinematics
 from contact_mpc.model.kinematic_tree import CYLINDER, Geometry, Tree
 from contact_mpc.model.rotations import rotation_exp
 from contact_mpc.model.system import System
+from contact_mpc.settings.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 STEP, STEP_CURVED = 1e-5, 1e-3  # m and rad
 TOLERANCES_M, ITERATIONS = (1e-12, 1e-9, 1e-7, 1e-6), 500
 PROOF_TOLERANCE_M = 1e-5
@@ -65,8 +64,16 @@ class ConvexPairs:
         _write(con, c, phi, n, w_A, matrices)
 
     def _differences(
-        self, a: int, R_A: FloatArray, p_A: FloatArray, b: int, R_B: FloatArray, p_B: FloatArray,
-        phi: float, n: FloatArray, w_A: FloatArray,
+        self,
+        a: int,
+        R_A: FloatArray,
+        p_A: FloatArray,
+        b: int,
+        R_B: FloatArray,
+        p_B: FloatArray,
+        phi: float,
+        n: FloatArray,
+        w_A: FloatArray,
     ) -> FloatArray:
         """Return N, M, T, P (4, 3, 3) from motions of A about its nearest point."""
         dn, dp = np.empty((3, 6)), np.empty((3, 6))

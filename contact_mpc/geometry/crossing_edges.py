@@ -22,13 +22,12 @@ where the corner has the same gap and normal: exact steps do not notice, the smo
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from contact_mpc.geometry.turning import PARALLEL, nearest_on_segments, segment_motion
 from contact_mpc.geometry.vectors import Vector, axpy, cross, dot, minus, scaled
-from contact_mpc.model.flags import COMPILED
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.compile_flags import COMPILED
 
-FloatArray = NDArray[np.float64]
 Axes = tuple[Vector, Vector, Vector]
 SIN_FLAT, COS_FLAT = 0.2, 0.98  # 11.5 degrees
 END_M = 1e-9  # of an edge, where its corner is the contact
@@ -84,9 +83,22 @@ def _slot(phi: FloatArray, first: int, count: int, gap: float) -> int:
 
 @njit(**COMPILED)
 def find_crossings(
-    first: int, count: int, p_A: Vector, axes_a: Axes, half_a: Vector, p_B: Vector, axes_b: Axes, half_b: Vector,
-    phi: FloatArray, n_W: FloatArray, p: FloatArray, c_A: FloatArray,
-    N: FloatArray, M: FloatArray, T: FloatArray, P: FloatArray,
+    first: int,
+    count: int,
+    p_A: Vector,
+    axes_a: Axes,
+    half_a: Vector,
+    p_B: Vector,
+    axes_b: Axes,
+    half_b: Vector,
+    phi: FloatArray,
+    n_W: FloatArray,
+    p: FloatArray,
+    c_A: FloatArray,
+    N: FloatArray,
+    M: FloatArray,
+    T: FloatArray,
+    P: FloatArray,
 ) -> tuple[float, Vector]:
     """Write the nearest crossings of two boxes to the contacts first to first + count - 1, with phi = inf where none.
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from contact_mpc.geometry.contacts import Contacts, Pairs
 from contact_mpc.model.system import System
+from contact_mpc.settings.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 

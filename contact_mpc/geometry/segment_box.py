@@ -19,13 +19,12 @@ segment parallel to a face, for which the two ends are contacts of their own (`c
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from contact_mpc.geometry.sphere_distance import beyond, face_normal
 from contact_mpc.geometry.vectors import Vector, axpy, cross, dot, scaled
-from contact_mpc.model.flags import COMPILED
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.compile_flags import COMPILED
 
-FloatArray = NDArray[np.float64]
 Axes = tuple[Vector, Vector, Vector]
 TINY_M = 1e-12
 PARALLEL = 1e-9  # u . F u below which a segment counts as parallel to the nearest feature
@@ -85,9 +84,7 @@ def nearest_to_box(c: Vector, u: Vector, length: float, half: Vector) -> float:
 
 
 @njit(**COMPILED)
-def segment_to_box(
-    c: Vector, u: Vector, length: float, half: Vector
-) -> tuple[float, float, Vector, Vector, bool]:
+def segment_to_box(c: Vector, u: Vector, length: float, half: Vector) -> tuple[float, float, Vector, Vector, bool]:
     """Return t, the signed distance s (m), the normal n, the axes F with r != 0 (1 or 0 each), and whether t is inside.
 
     All in the box's frame.
@@ -113,8 +110,17 @@ def _project(axes: Axes, free: Vector, x: Vector) -> Vector:
 
 @njit(**COMPILED)
 def segment_box_motion(
-    contact: int, s: float, n: Vector, u: Vector, axes: Axes, free: Vector, slides: bool,
-    N: FloatArray, M: FloatArray, T: FloatArray, P: FloatArray,
+    contact: int,
+    s: float,
+    n: Vector,
+    u: Vector,
+    axes: Axes,
+    free: Vector,
+    slides: bool,
+    N: FloatArray,
+    M: FloatArray,
+    T: FloatArray,
+    P: FloatArray,
 ) -> None:
     """Write N, M, T, P of a contact; n, u and the box's axes are in the world, `slides`: t is inside the segment."""
     u_free = _project(axes, free, u)

@@ -15,13 +15,11 @@ Valid away from the medial axis, where the normal jumps (the centre of a sphere,
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from contact_mpc.geometry.vectors import Vector, axpy, dot
-from contact_mpc.model.flags import COMPILED
 from contact_mpc.model.kinematic_tree import BOX, CAPSULE, CYLINDER, HALF_SPACE
+from contact_mpc.settings.compile_flags import COMPILED
 
-FloatArray = NDArray[np.float64]
 Symmetric = tuple[float, float, float, float, float, float]  # xx, xy, xz, yy, yz, zz
 TINY_M = 1e-12  # below it a direction is undefined and the z axis is taken
 FLAT = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -55,8 +53,12 @@ def segment_distance(arm: Vector, axis: Vector, half_length: float) -> tuple[flo
     x, y, z = r[0] * i, r[1] * i, r[2] * i
     a_0, a_1, a_2 = axis if beside else (0.0, 0.0, 0.0)
     N = (
-        (1.0 - x * x - a_0 * a_0) * i, (-x * y - a_0 * a_1) * i, (-x * z - a_0 * a_2) * i,
-        (1.0 - y * y - a_1 * a_1) * i, (-y * z - a_1 * a_2) * i, (1.0 - z * z - a_2 * a_2) * i,
+        (1.0 - x * x - a_0 * a_0) * i,
+        (-x * y - a_0 * a_1) * i,
+        (-x * z - a_0 * a_2) * i,
+        (1.0 - y * y - a_1 * a_1) * i,
+        (-y * z - a_1 * a_2) * i,
+        (1.0 - z * z - a_2 * a_2) * i,
     )
     return s, (x, y, z), N
 
@@ -110,8 +112,12 @@ def _cylinder(c: Vector, radius: float, half: float) -> tuple[float, Vector, Sym
     around = n_rho / rho
     tx, ty, tz = n_z * ex, n_z * ey, -n_rho
     N = (
-        around * ey * ey + bend * tx * tx, -around * ex * ey + bend * tx * ty, bend * tx * tz,
-        around * ex * ex + bend * ty * ty, bend * ty * tz, bend * tz * tz,
+        around * ey * ey + bend * tx * tx,
+        -around * ex * ey + bend * tx * ty,
+        bend * tx * tz,
+        around * ex * ex + bend * ty * ty,
+        bend * ty * tz,
+        bend * tz * tz,
     )
     return s, (n_rho * ex, n_rho * ey, n_z), N
 

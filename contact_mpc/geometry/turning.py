@@ -15,12 +15,11 @@ points of `contact_mpc.model.contact_points` carry a flat rim.
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from contact_mpc.geometry.vectors import Vector, axpy, cross, dot, minus, scaled
-from contact_mpc.model.flags import COMPILED
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.compile_flags import COMPILED
 
-FloatArray = NDArray[np.float64]
 PARALLEL = 1e-9  # sin^2 of the angle below which two segments count as parallel
 TINY_M = 1e-12
 
@@ -54,8 +53,17 @@ def _unit(i: int) -> Vector:
 
 @njit(**COMPILED)
 def segment_motion(
-    c: int, r: Vector, n: Vector, u: Vector, w: Vector, inside_a: bool, inside_b: bool,
-    N: FloatArray, M: FloatArray, T: FloatArray, P: FloatArray,
+    c: int,
+    r: Vector,
+    n: Vector,
+    u: Vector,
+    w: Vector,
+    inside_a: bool,
+    inside_b: bool,
+    N: FloatArray,
+    M: FloatArray,
+    T: FloatArray,
+    P: FloatArray,
 ) -> None:
     """Write N, M, T, P of contact c for the nearest points of two segments, r = c_A - c_B."""
     distance, cos = max(np.sqrt(dot(r, r)), TINY_M), dot(u, w)
@@ -99,8 +107,16 @@ def rim_direction(n: Vector, axis: Vector) -> tuple[Vector, float]:
 
 @njit(**COMPILED)
 def rim_motion(
-    c: int, n: Vector, axis: Vector, d: Vector, length: float, radius: float,
-    N: FloatArray, M: FloatArray, T: FloatArray, P: FloatArray,
+    c: int,
+    n: Vector,
+    axis: Vector,
+    d: Vector,
+    length: float,
+    radius: float,
+    N: FloatArray,
+    M: FloatArray,
+    T: FloatArray,
+    P: FloatArray,
 ) -> None:
     """Write N = M = T = 0 and P of contact c for the lowest point of a rim over a plane."""
     for matrix in (N, M, T):

@@ -4,8 +4,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from contact_mpc.model.flags import COMPILED
 from contact_mpc.model.kinematic_tree import REVOLUTE
+from contact_mpc.settings.compile_flags import COMPILED
 
 Vector = tuple[float, float, float]
 

@@ -1,1 +1,4 @@
-"""Systems from YAML and URDF: robots, objects, index maps, stiffness, limits; tasks, trajectories, plan files."""
+"""Systems from YAML and URDF: kinematics, robots, objects, index maps, stiffness, limits, the state.
+
+No tasks, no contacts, no dynamics.
+"""

@@ -18,15 +18,14 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from contact_mpc.model.kinematic_tree import Geometry
 from contact_mpc.model.urdf import Pose, Shape
+from contact_mpc.settings.arrays import FloatArray
 
 RIM_POINTS = 8
 CORNERS = 8
 CROSSINGS = 8  # kept for two boxes: as many as two faces can have that lie flat on each other
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from contact_mpc.errors import ModelError
-from contact_mpc.model.system import System, robot_base
-
-FloatArray = NDArray[np.float64]
+from contact_mpc.model.system import System
+from contact_mpc.model.system_builder import robot_base
+from contact_mpc.settings.arrays import FloatArray
 
 
 class GravityTorque:

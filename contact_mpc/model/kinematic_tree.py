@@ -12,14 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.model.urdf import Joint, Pose, Shape, Urdf
+from contact_mpc.settings.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 FREE, REVOLUTE, PRISMATIC = 0, 1, 2
 SPHERE, BOX, CAPSULE, CYLINDER, HALF_SPACE, RIM, HULL = 0, 1, 2, 3, 4, 5, 6
 SHAPE_CODES = {
-    "sphere": SPHERE, "box": BOX, "capsule": CAPSULE, "cylinder": CYLINDER, "half_space": HALF_SPACE, "rim": RIM,
+    "sphere": SPHERE,
+    "box": BOX,
+    "capsule": CAPSULE,
+    "cylinder": CYLINDER,
+    "half_space": HALF_SPACE,
+    "rim": RIM,
     "hull": HULL,
 }
 WORLD = -1
@@ -139,10 +144,23 @@ class TreeBuilder:
         dof_kind = np.concatenate([_dof_kinds(body.kind) for body in bodies])
         turns, sweeps = _influences(chains, dof_body, dof_kind)
         return Tree(
-            np.array([body.parent for body in bodies]), np.array([body.kind for body in bodies]), i_q, i_v,
-            np.array([body.X_PJ.R for body in bodies]), np.array([body.X_PJ.p for body in bodies]),
-            np.array([body.axis for body in bodies]), mass, p_BC, inertia, dof_body, dof_kind,
-            chain, np.array([len(dofs) for dofs in chains]), turns, sweeps, *self._flatten_geometries(),
+            np.array([body.parent for body in bodies]),
+            np.array([body.kind for body in bodies]),
+            i_q,
+            i_v,
+            np.array([body.X_PJ.R for body in bodies]),
+            np.array([body.X_PJ.p for body in bodies]),
+            np.array([body.axis for body in bodies]),
+            mass,
+            p_BC,
+            inertia,
+            dof_body,
+            dof_kind,
+            chain,
+            np.array([len(dofs) for dofs in chains]),
+            turns,
+            sweeps,
+            *self._flatten_geometries(),
         )
 
     def _chains(self, i_v: IntArray, widths_v: list[int]) -> list[list[int]]:

@@ -2,12 +2,10 @@
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from contact_mpc.model.flags import COMPILED
 from contact_mpc.model.kinematic_tree import FREE, REVOLUTE, Tree
-
-FloatArray = NDArray[np.float64]
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.compile_flags import COMPILED
 
 
 @njit(**COMPILED)

@@ -3,11 +3,10 @@
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from contact_mpc.errors import ModelError
+from contact_mpc.settings.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 MAX_VERTICES = 100  # a hull meets a half-space with all of its vertices
 
 

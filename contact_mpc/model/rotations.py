@@ -6,9 +6,9 @@ Source: J. Sola et al., "A micro Lie theory for state estimation in robotics", 2
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from contact_mpc.settings.arrays import FloatArray
+
 SMALL_ANGLE_RAD = 1e-4  # below it the series are exact to round-off: the next term is (1e-4)^4 / 120
 
 

@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from contact_mpc.errors import ModelError
 from contact_mpc.model.meshes import load_hull
 from contact_mpc.model.rotations import rotation_from_rpy
+from contact_mpc.settings.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 DRAKE = "{http://drake.mit.edu}"
 SHAPES = {"sphere": ("radius",), "box": ("size",), "capsule": ("radius", "length"), "cylinder": ("radius", "length")}
 MOVING_JOINTS = ("revolute", "prismatic", "continuous")
@@ -218,5 +217,16 @@ def _read_joint(element: ET.Element, path: Path) -> Joint:
     if kind in ("continuous", "fixed"):  # have no range, whatever the attributes say
         lower, upper = -np.inf, np.inf
     velocity, effort = (_limit(limit, key, np.nan, path) for key in ("velocity", "effort"))
-    return Joint(name, kind, parent.get("link", ""), child.get("link", ""), _read_pose(element.find("origin"), path),
-                 axis / norm, lower, upper, velocity, effort, _number(element.find("dynamics"), "damping", "0", path))
+    return Joint(
+        name,
+        kind,
+        parent.get("link", ""),
+        child.get("link", ""),
+        _read_pose(element.find("origin"), path),
+        axis / norm,
+        lower,
+        upper,
+        velocity,
+        effort,
+        _number(element.find("dynamics"), "damping", "0", path),
+    )

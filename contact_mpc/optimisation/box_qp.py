@@ -17,10 +17,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from contact_mpc.dynamics.cholesky import factorise, solve_in_place
-from contact_mpc.model.flags import COMPILED
+from contact_mpc.dynamics.smoothed.cholesky import factorise, solve_in_place
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.compile_flags import COMPILED
 
-FloatArray = NDArray[np.float64]
 BOX_CONVERGED, BOX_ITERATION_LIMIT, BOX_NOT_DEFINITE = 0, 1, 2
 MAX_ITERATIONS = 50
 RELATIVE_TOLERANCE = 1e-9  # on the projected gradient against the largest |f|
@@ -132,7 +132,12 @@ def _newton_direction(H: StagedHessian, g: FloatArray, free: NDArray[np.bool_], 
 
 @njit(**COMPILED)
 def _descent_direction(
-    H: StagedHessian, g: FloatArray, x: FloatArray, lower: FloatArray, upper: FloatArray, free: NDArray[np.bool_],
+    H: StagedHessian,
+    g: FloatArray,
+    x: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    free: NDArray[np.bool_],
     step: FloatArray,
 ) -> bool:
     """Write a step along which the objective falls inside the box at first; False where D is not definite.

@@ -19,12 +19,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from contact_mpc.dynamics.force_derivatives import force_derivatives
-from contact_mpc.dynamics.newton import Newton
-from contact_mpc.dynamics.quadratic import Model
-from contact_mpc.model.flags import COMPILED
+from contact_mpc.dynamics.smoothed.force_derivatives import force_derivatives
+from contact_mpc.dynamics.smoothed.newton import Newton
+from contact_mpc.dynamics.smoothed.quadratic import Model
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.compile_flags import COMPILED
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
@@ -56,8 +56,13 @@ def make_contact_trust(model: Model, T: int, fingers: IntArray, weight: float) -
     count = int(fingers.max(initial=-1)) + 1 if weight > 0.0 else 0
     m = 2 * count
     return ContactTrust(
-        fingers, np.full(count, -1), np.array([np.sqrt(weight)]), np.zeros((T, m)), np.zeros((T, m, n_v + n_a)),
-        np.zeros((T * m, T * n_a)), np.zeros(T * m),
+        fingers,
+        np.full(count, -1),
+        np.array([np.sqrt(weight)]),
+        np.zeros((T, m)),
+        np.zeros((T, m, n_v + n_a)),
+        np.zeros((T * m, T * n_a)),
+        np.zeros(T * m),
     )
 
 

@@ -10,9 +10,7 @@ L. Qi, J. Sun, "A nonsmooth version of Newton's method", Mathematical Programmin
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from contact_mpc.model.flags import COMPILED
 from contact_mpc.optimisation.box_qp import (
     BOX_CONVERGED,
     StagedHessian,
@@ -20,8 +18,9 @@ from contact_mpc.optimisation.box_qp import (
     program_objective,
     solve_box_qp,
 )
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.compile_flags import COMPILED
 
-FloatArray = NDArray[np.float64]
 HINGES_UNSETTLED = 3
 MAX_ROUNDS = 20
 SMALLEST_STEP = 1e-6
@@ -49,7 +48,12 @@ def _dot(a: FloatArray, b: FloatArray) -> float:
 
 @njit(**COMPILED)
 def solve_hinged_qp(
-    H: StagedHessian, f: FloatArray, rows: FloatArray, level: FloatArray, lower: FloatArray, upper: FloatArray,
+    H: StagedHessian,
+    f: FloatArray,
+    rows: FloatArray,
+    level: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
     x: FloatArray,
 ) -> tuple[int, int, int]:
     """Solve in place from x (n,), rows (h, n) and level (h,) being r_i and c_i; see the module.

@@ -21,12 +21,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from contact_mpc.dynamics.derivatives import solve_derivatives, tangent_derivatives
-from contact_mpc.dynamics.integration import integrate_into
-from contact_mpc.dynamics.log_barrier import CONVERGED, solve_step
-from contact_mpc.dynamics.newton import Newton, make_newton
-from contact_mpc.dynamics.quadratic import Model
-from contact_mpc.model.flags import COMPILED
+from contact_mpc.dynamics.smoothed.derivatives import solve_derivatives, tangent_derivatives
+from contact_mpc.dynamics.smoothed.integration import integrate_into
+from contact_mpc.dynamics.smoothed.log_barrier import CONVERGED, solve_step
+from contact_mpc.dynamics.smoothed.newton import Newton, make_newton
+from contact_mpc.dynamics.smoothed.quadratic import Model
 from contact_mpc.model.kinematic_tree import FREE, REVOLUTE, Tree
 from contact_mpc.model.rotations import quaternion_log, quaternion_multiply
 from contact_mpc.model.system import System
@@ -34,8 +33,8 @@ from contact_mpc.optimisation.box_qp import StagedHessian, solve_box_qp
 from contact_mpc.optimisation.contact_trust import ContactTrust, make_contact_trust, record_cones, write_hinges
 from contact_mpc.optimisation.hinged_qp import solve_hinged_qp
 from contact_mpc.optimisation.load_cost import LoadCost, count_loads, write_loads
-
-FloatArray = NDArray[np.float64]
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.compile_flags import COMPILED
 
 
 class Weights(NamedTuple):
@@ -60,8 +59,14 @@ class Bounds(NamedTuple):
 
 
 def build_weights(
-    system: System, rotation: float, position: float, terminal_scale: float, command: float, rate: float,
-    load: float = 0.0, load_share: float = 1.0,
+    system: System,
+    rotation: float,
+    position: float,
+    terminal_scale: float,
+    command: float,
+    rate: float,
+    load: float = 0.0,
+    load_share: float = 1.0,
 ) -> Weights:
     """Return diagonal weights, 1/rad^2 (1/m^2): `rotation` where an object turns, else `position`.
 
@@ -119,12 +124,25 @@ def make_horizon(model: Model, n_q: int, T: int, contact_trust: ContactTrust | N
     if contact_trust is None:
         contact_trust = make_contact_trust(model, T, np.full(n_c, -1), 0.0)
     return Horizon(
-        np.zeros((T + 1, n_q)), np.zeros((T, n_a)), np.zeros((T + 1, n_q)), np.zeros((T, n_a)), np.zeros(n_a),
-        np.zeros(n_c), np.zeros((T, n_v)), np.zeros((T, n_c, 3)), np.zeros((T, n_v, n_v)), np.zeros((T, n_v, n_a)),
-        np.zeros((n_v, n_v + n_a)), np.zeros((T, n_u)),
+        np.zeros((T + 1, n_q)),
+        np.zeros((T, n_a)),
+        np.zeros((T + 1, n_q)),
+        np.zeros((T, n_a)),
+        np.zeros(n_a),
+        np.zeros(n_c),
+        np.zeros((T, n_v)),
+        np.zeros((T, n_c, 3)),
+        np.zeros((T, n_v, n_v)),
+        np.zeros((T, n_v, n_a)),
+        np.zeros((n_v, n_v + n_a)),
+        np.zeros((T, n_u)),
         StagedHessian(np.zeros(T * n_a), np.zeros(T * n_a), np.zeros((T * n_u, T * n_a)), n_a),
-        np.zeros(T * n_a), np.zeros(T, dtype=np.int64), np.zeros(3, dtype=np.int64),
-        np.zeros(1), make_newton(model), contact_trust,
+        np.zeros(T * n_a),
+        np.zeros(T, dtype=np.int64),
+        np.zeros(3, dtype=np.int64),
+        np.zeros(1),
+        make_newton(model),
+        contact_trust,
     )
 
 

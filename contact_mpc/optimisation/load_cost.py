@@ -15,11 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from contact_mpc.model.flags import COMPILED
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.compile_flags import COMPILED
 
-FloatArray = NDArray[np.float64]
 WATCHED_SHARE = 0.5  # of the limit, below which a spring has no row
 
 

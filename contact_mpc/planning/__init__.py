@@ -1,1 +1,4 @@
-"""Trajectory optimisation: consistent references of q, u and contact impulses for the tracker."""
+"""Methods of planning by name, start postures and references.
+
+The methods live in folders of their own; no controllers here.
+"""

@@ -19,7 +19,7 @@ from contact_mpc.cli.bench.bench_dynamics import (  # noqa: E402
 )
 from contact_mpc.cli.bench.dynamics_workload import DrakeGeometry, make_rows, make_steps  # noqa: E402
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics  # noqa: E402
-from contact_mpc.model.task import TaskConfig, load_task  # noqa: E402
+from contact_mpc.task.task import TaskConfig, load_task  # noqa: E402
 
 pytestmark = [pytest.mark.drake, pytest.mark.mujoco]
 TIMES_US = {OURS: 10.0, COLD: 20.0, GEOMETRY: 2.0, FD: 90.0, SAP: 2000.0, SOCP: 60.0, DRAKE: 300.0}

@@ -9,10 +9,10 @@ from typer.testing import CliRunner
 from contact_mpc.cli.bench.bench_mpc import PEER, SETTING, build_calls, make_result, measure
 from contact_mpc.cli.bench.mpc_workload import FD_STEP, STATES, make_iteration, settle
 from contact_mpc.cli.main import build_app
-from contact_mpc.control.tracker_config import TrackerConfig
+from contact_mpc.control.tracking.config import TrackerConfig
 from contact_mpc.errors import StackError
-from contact_mpc.model.task import load_task
-from contact_mpc.planning.trajectory_optimisation import plan_task
+from contact_mpc.planning.trajopt.task import plan_task
+from contact_mpc.task.task import load_task
 
 
 @pytest.fixture(scope="module")

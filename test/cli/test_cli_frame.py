@@ -14,11 +14,11 @@ import pytest
 import typer
 from rich.table import Table
 
-from contact_mpc import __version__
 from contact_mpc.cli import bench, main, study
 from contact_mpc.cli.lazy import Command, build_group, first_word
 from contact_mpc.cli.output import emit, running_command, to_plain, user_errors
 from contact_mpc.errors import ConfigError
+from contact_mpc.version import __version__
 
 ALL_COMMANDS = {**main.COMMANDS, **bench.BENCHES, **study.STUDIES}
 HEAVY = ("numba", "pinocchio", "pydrake", "mujoco", "rclpy", "plotly", "rosbags")

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from contact_mpc.cli.main import build_app
 from contact_mpc.cli.trials import make_cases, run_trials
-from contact_mpc.model.task import load_task
-from contact_mpc.sim.evaluation import EvaluationSpec
-from contact_mpc.sim.loop_config import load_loop_config
-from contact_mpc.sim.trials import Disturbance
+from contact_mpc.evaluation.trial_run import EvaluationSpec
+from contact_mpc.evaluation.trials import Disturbance
+from contact_mpc.loop.config import load_loop_config
+from contact_mpc.task.task import load_task
 
 TASK = """
 name: float

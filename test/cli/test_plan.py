@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from contact_mpc.cli.main import build_app
-from contact_mpc.model.resources import resource
+from contact_mpc.settings.resources import resource
 
 
 @pytest.mark.parametrize(

@@ -49,8 +49,6 @@ def test_goal_beyond_the_budget_exits_1_and_keeps_what_there_is(
         (["--nodes", "5"], "belong to --method rrt"),
     ],
 )
-def test_mistakes_exit_2_with_one_line(
-    arguments: list[str], message: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_mistakes_exit_2_with_one_line(arguments: list[str], message: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["plan", "planar_hand_ball", *arguments]) == 2
     assert message in capfd.readouterr().err

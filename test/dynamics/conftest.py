@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from contact_mpc import ContactDynamics
-from contact_mpc.dynamics.random_states import draw_states
-from contact_mpc.model.system import System, load_system
-from contact_mpc.model.task import load_task
+from contact_mpc.dynamics.analysis.random_states import draw_states
+from contact_mpc.model.system import System
+from contact_mpc.model.system_builder import load_system
+from contact_mpc.task.task import load_task
 
 TEST_SYSTEMS = Path(__file__).resolve().parents[1] / "systems"
 

@@ -7,7 +7,7 @@ from contact_mpc import ContactDynamics
 from contact_mpc.dynamics.batch import step_batch
 from contact_mpc.errors import InputError
 from contact_mpc.model.system import System
-from contact_mpc.model.task import load_task
+from contact_mpc.task.task import load_task
 
 
 def samples(system: System, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from contact_mpc import ContactDynamics
+from contact_mpc.dynamics.analysis.random_states import draw_states
 from contact_mpc.dynamics.contact_dynamics import DEFAULT_RAY_COUNT, FORMULATIONS
-from contact_mpc.dynamics.lcp import solve_step_lcp
-from contact_mpc.dynamics.newton import make_newton, prepare_step
-from contact_mpc.dynamics.qp import solve_qp
-from contact_mpc.dynamics.random_states import draw_states
-from contact_mpc.dynamics.step_problem import StepProblem
+from contact_mpc.dynamics.exact.lcp import solve_step_lcp
+from contact_mpc.dynamics.exact.qp import solve_qp
+from contact_mpc.dynamics.exact.step_problem import StepProblem
+from contact_mpc.dynamics.smoothed.newton import make_newton, prepare_step
 from contact_mpc.model.kinematics import forward_kinematics
 from contact_mpc.model.system import System
 

@@ -10,9 +10,10 @@ import pytest
 from contact_mpc import ContactDynamics
 from contact_mpc.dynamics.contact_dynamics import FORMULATIONS
 from contact_mpc.errors import ConfigError, InputError, ModelError
-from contact_mpc.model.resources import resource
-from contact_mpc.model.system import System, load_system
-from contact_mpc.model.task import TaskConfig, load_task
+from contact_mpc.model.system import System
+from contact_mpc.model.system_builder import load_system
+from contact_mpc.settings.resources import resource
+from contact_mpc.task.task import TaskConfig, load_task
 
 WALLS = """<robot name="walls"><link name="base">{walls}</link>
   <joint name="slide" type="prismatic"><parent link="base"/><child link="tip"/><origin xyz="0 0 1"/><axis xyz="0 0 1"/>

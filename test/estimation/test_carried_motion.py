@@ -7,9 +7,9 @@ from contact_mpc.estimation.carried_motion import CarriedMotion, ContactCarry
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.estimation.state_estimator import StateEstimator
 from contact_mpc.model.rotations import rotation_exp
-from contact_mpc.model.task import TaskConfig
-from contact_mpc.planning.grasp import compute_grasp
-from contact_mpc.planning.rolling import roll_along
+from contact_mpc.planning.grasp.balance import compute_grasp
+from contact_mpc.planning.grasp.rolling import roll_along
+from contact_mpc.task.task import TaskConfig
 
 REACH_M = 4e-3
 STEPS = 90

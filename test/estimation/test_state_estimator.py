@@ -8,7 +8,7 @@ from contact_mpc.errors import InputError
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.estimation.state_estimator import StateEstimator
 from contact_mpc.model.rotations import rotation_exp
-from contact_mpc.model.task import load_task
+from contact_mpc.task.task import load_task
 
 T0 = 1_000_000_000
 MS = 1_000_000

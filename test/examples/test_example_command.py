@@ -46,11 +46,14 @@ def test_missed_expectation_ends_with_exit_code_1(tmp_path: Path) -> None:
     assert json.loads(result.stdout)["goal_met"] is False
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
-    (("gripper",), ("unknown example 'gripper'", "parallel_gripper")),
-    (("cube", "--formulation", "log_barrier"), ("formulation 'log_barrier'", "lcp, qp, socp")),
-    (("cube", "--h", "0"), ("h = 0.0 s", "from 1e-05 to 0.05 s")),
-])
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("gripper",), ("unknown example 'gripper'", "parallel_gripper")),
+        (("cube", "--formulation", "log_barrier"), ("formulation 'log_barrier'", "lcp, qp, socp")),
+        (("cube", "--h", "0"), ("h = 0.0 s", "from 1e-05 to 0.05 s")),
+    ],
+)
 def test_mistakes_end_in_one_line_and_exit_code_2(arguments, words, tmp_path: Path) -> None:
     result = run(*arguments, "--out", str(tmp_path))
     assert result.exit_code == 2

@@ -25,7 +25,7 @@ from contact_mpc.examples.result import Row, Settings, relative_row
 from contact_mpc.examples.sphere_no_rotation import figures_of as ball_figures
 from contact_mpc.examples.sphere_no_rotation import simulate_ball
 from contact_mpc.examples.step_size import step_size
-from contact_mpc.model.system import load_system
+from contact_mpc.model.system_builder import load_system
 
 STEPS_H_S = (0.01, 0.005, 0.001)
 

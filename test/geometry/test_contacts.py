@@ -8,12 +8,13 @@ import pinocchio
 import pytest
 
 from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.dynamics.newton import make_newton, prepare_step
+from contact_mpc.dynamics.smoothed.newton import make_newton, prepare_step
 from contact_mpc.errors import ModelError
 from contact_mpc.geometry.fingers import finger_of_pairs
 from contact_mpc.model.kinematics import forward_kinematics
-from contact_mpc.model.resources import resource
-from contact_mpc.model.system import System, load_system
+from contact_mpc.model.system import System
+from contact_mpc.model.system_builder import load_system
+from contact_mpc.settings.resources import resource
 
 COAL_TOLERANCE_M = 2e-6  # coal's own on cylinders
 NAMES = ("allegro_ball", "planar_hand_ball", "dumbbell", "nunchaku", "door")

@@ -9,11 +9,12 @@ import pytest
 
 from contact_mpc import ContactDynamics
 from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.dynamics.newton import Newton, make_newton, measure_gaps
+from contact_mpc.dynamics.smoothed.newton import Newton, make_newton, measure_gaps
 from contact_mpc.geometry.contacts import EDGES, MORE_EDGES
 from contact_mpc.geometry.convex import geometry_pose, support
 from contact_mpc.geometry.crossing_edges import COS_FLAT
-from contact_mpc.model.system import System, load_system
+from contact_mpc.model.system import System
+from contact_mpc.model.system_builder import load_system
 
 COAL_TOLERANCES_M = (1e-12, 1e-9, 1e-7, 1e-6)
 PROOF_M = 1e-7  # supporting planes across coal's normal must be that nearly as far apart as coal says
@@ -192,8 +193,12 @@ def test_a_crossing_that_leaves_its_edge_hands_over_to_the_corner(make_boxes: Ca
     system = make_boxes({"first": ("0.1 0.12 0.14", [0, 0, 0.2]), "second": ("0.2 0.2 0.1", [0, 0, 0])})
     boxes = TwoBoxes(system)
     q, half = system.q_default.copy(), np.deg2rad([20.0, 25.0]) / 2.0
-    q[:4] = [np.cos(half[0]) * np.cos(half[1]), np.sin(half[0]) * np.cos(half[1]),
-             np.cos(half[0]) * np.sin(half[1]), np.sin(half[0]) * np.sin(half[1])]
+    q[:4] = [
+        np.cos(half[0]) * np.cos(half[1]),
+        np.sin(half[0]) * np.cos(half[1]),
+        np.cos(half[0]) * np.sin(half[1]),
+        np.sin(half[0]) * np.sin(half[1]),
+    ]
     gaps, kinds = [], []
     for x in np.linspace(0.0, 0.25, 2001):
         q[4] = x

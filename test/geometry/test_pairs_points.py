@@ -9,19 +9,22 @@ import pytest
 
 from contact_mpc import ContactDynamics
 from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.dynamics.newton import make_newton, measure_gaps
+from contact_mpc.dynamics.smoothed.newton import make_newton, measure_gaps
 from contact_mpc.errors import ConfigError, ModelError
 from contact_mpc.geometry.contacts import CROSSING, EDGES, EXTERNAL, LOWEST, MORE_EDGES, POINT, SEGMENTS
 from contact_mpc.geometry.convex import geometry_pose
-from contact_mpc.model.system import System, load_system
+from contact_mpc.model.system import System
+from contact_mpc.model.system_builder import load_system
 
 INERTIAL = (
     '<inertial><mass value="0.5"/><inertia ixx="1e-3" iyy="2e-3" izz="1.5e-3" ixy="0" ixz="0" iyz="0"/></inertial>'
 )
 LIMIT = '<limit lower="-2" upper="2" effort="5" velocity="5"/>'
 SHAPES = {
-    "sphere": '<sphere radius="0.05"/>', "box": '<box size="0.1 0.12 0.14"/>',
-    "capsule": '<capsule radius="0.03" length="0.2"/>', "cylinder": '<cylinder radius="0.05" length="0.15"/>',
+    "sphere": '<sphere radius="0.05"/>',
+    "box": '<box size="0.1 0.12 0.14"/>',
+    "capsule": '<capsule radius="0.03" length="0.2"/>',
+    "cylinder": '<cylinder radius="0.05" length="0.15"/>',
     "hull": '<mesh filename="tetrahedron.obj" scale="0.1 0.1 0.1"/>',
 }
 TETRAHEDRON = "v 1 0 0\nv -1 1 0\nv -1 -1 0.2\nv 0 0 1.5\nf 1 2 3\nf 1 2 4\nf 2 3 4\nf 1 3 4\n"
@@ -107,10 +110,21 @@ def test_lowest_point_over_a_half_space_is_that_of_coal(shape: str, make_system:
         assert gaps.min() == pytest.approx(coal_gap(system, q, 0, ground), abs=GAP_TOLERANCE_M)
 
 
-@pytest.mark.parametrize(("thing", "tip"), [
-    ("capsule", "capsule"), ("hull", "sphere"), ("hull", "box"), ("hull", "hull"), ("capsule", "box"),
-    ("box", "capsule"), ("cylinder", "capsule"), ("cylinder", "cylinder"), ("box", "cylinder"), ("box", "box"),
-])
+@pytest.mark.parametrize(
+    ("thing", "tip"),
+    [
+        ("capsule", "capsule"),
+        ("hull", "sphere"),
+        ("hull", "box"),
+        ("hull", "hull"),
+        ("capsule", "box"),
+        ("box", "capsule"),
+        ("cylinder", "capsule"),
+        ("cylinder", "cylinder"),
+        ("box", "cylinder"),
+        ("box", "box"),
+    ],
+)
 def test_gap_of_two_shapes_is_that_of_coal(thing: str, tip: str, make_system: Callable) -> None:
     system = make_system(thing, tip)
     dynamics = ContactDynamics(system)
@@ -142,12 +156,19 @@ def difference_of_steps(dynamics: ContactDynamics, q: np.ndarray, u: np.ndarray,
 
 
 @pytest.mark.parametrize("gap", [-2e-3, 1e-3])
-@pytest.mark.parametrize(("thing", "tip", "fixed", "tolerance"), [
-    ("capsule", "capsule", "", 1e-6), ("cylinder", "sphere", GROUND, 1e-6), ("box", "box", "", 1e-6),
-    ("hull", "sphere", "", 1e-6), ("hull", "box", GROUND, 1e-3), ("capsule", "box", GROUND, 1e-6),
-    ("box", "capsule", "", 1e-6),
-    ("capsule", "cylinder", "", 2e-2),  # coal's own differences at sharp edges, and on curved sides
-])
+@pytest.mark.parametrize(
+    ("thing", "tip", "fixed", "tolerance"),
+    [
+        ("capsule", "capsule", "", 1e-6),
+        ("cylinder", "sphere", GROUND, 1e-6),
+        ("box", "box", "", 1e-6),
+        ("hull", "sphere", "", 1e-6),
+        ("hull", "box", GROUND, 1e-3),
+        ("capsule", "box", GROUND, 1e-6),
+        ("box", "capsule", "", 1e-6),
+        ("capsule", "cylinder", "", 2e-2),  # coal's own differences at sharp edges, and on curved sides
+    ],
+)
 def test_step_is_differentiated_with_all_terms_of_its_contacts(
     thing: str, tip: str, fixed: str, tolerance: float, gap: float, make_system: Callable
 ) -> None:
@@ -167,9 +188,16 @@ def test_step_is_differentiated_with_all_terms_of_its_contacts(
     assert checked >= 3
 
 
-@pytest.mark.parametrize(("thing", "tip"), [
-    ("capsule", "capsule"), ("hull", "sphere"), ("hull", "box"), ("box", "capsule"), ("box", "box"),
-])
+@pytest.mark.parametrize(
+    ("thing", "tip"),
+    [
+        ("capsule", "capsule"),
+        ("hull", "sphere"),
+        ("hull", "box"),
+        ("box", "capsule"),
+        ("box", "box"),
+    ],
+)
 def test_exact_step_is_differentiated_with_all_terms_of_its_contacts(
     thing: str, tip: str, make_system: Callable
 ) -> None:
@@ -221,9 +249,12 @@ def test_crossing_capsules_turn_their_normal_with_their_axes(make_system: Callab
 
 def test_kinds_of_contacts_follow_from_the_shapes(make_system: Callable) -> None:
     kinds = {
-        ("capsule", "capsule"): {SEGMENTS, POINT}, ("cylinder", "sphere"): {POINT, LOWEST},
-        ("capsule", "box"): {CROSSING, POINT}, ("box", "box"): {POINT, EDGES, MORE_EDGES},
-        ("hull", "box"): {EXTERNAL, POINT}, ("capsule", "cylinder"): {EXTERNAL, POINT},
+        ("capsule", "capsule"): {SEGMENTS, POINT},
+        ("cylinder", "sphere"): {POINT, LOWEST},
+        ("capsule", "box"): {CROSSING, POINT},
+        ("box", "box"): {POINT, EDGES, MORE_EDGES},
+        ("hull", "box"): {EXTERNAL, POINT},
+        ("capsule", "cylinder"): {EXTERNAL, POINT},
     }
     for shapes, expected in kinds.items():
         assert set(build_model(make_system(*shapes, GROUND)).pairs.kind) == expected, shapes
@@ -263,22 +294,29 @@ def test_external_pairs_are_refused_where_nothing_fills_them_in(make_system: Cal
         make_newton(build_model(make_system("hull", "box")))
 
 
-@pytest.mark.parametrize(("fixed", "words"), [
-    ("{name: ground, shape: cone}", ("shape", "cone", "half_space")),
-    ("{name: wall, shape: box, size_m: [1, 2]}", ("size_m", "3", "2")),
-    ("{name: wall, shape: sphere, size_m: [-1]}", ("size_m", "-1", "greater than 0")),
-    ("{name: thing, shape: half_space}", ("thing", "twice")),
-    ("{name: ground, shape: half_space, colour: red}", ("colour",)),
-])
+@pytest.mark.parametrize(
+    ("fixed", "words"),
+    [
+        ("{name: ground, shape: cone}", ("shape", "cone", "half_space")),
+        ("{name: wall, shape: box, size_m: [1, 2]}", ("size_m", "3", "2")),
+        ("{name: wall, shape: sphere, size_m: [-1]}", ("size_m", "-1", "greater than 0")),
+        ("{name: thing, shape: half_space}", ("thing", "twice")),
+        ("{name: ground, shape: half_space, colour: red}", ("colour",)),
+    ],
+)
 def test_fixed_shapes_that_cannot_be_are_refused(fixed: str, words: tuple[str, ...], make_system: Callable) -> None:
     with pytest.raises(ConfigError) as caught:
         make_system("sphere", "sphere", fixed)
     assert all(word in str(caught.value) for word in ("pair.yaml", *words)), caught.value
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    ("nothing", ("no mesh",)), ("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", ("no mesh with a volume",)),
-])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("nothing", ("no mesh",)),
+        ("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", ("no mesh with a volume",)),
+    ],
+)
 def test_files_that_are_no_bodies_are_refused(text: str, words: tuple[str, ...], tmp_path: Path) -> None:
     from contact_mpc.model.meshes import load_hull
 

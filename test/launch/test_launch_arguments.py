@@ -3,7 +3,7 @@
 import pytest
 
 from contact_mpc.errors import ConfigError
-from contact_mpc.nodes.launch_arguments import refuse_unknown_arguments
+from contact_mpc.ros.launching.launch_arguments import refuse_unknown_arguments
 
 NAMES = ("task", "plant", "interface", "discovery")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from contact_mpc.model.resources import resource, resource_names
+from contact_mpc.settings.resources import resource, resource_names
 
 FILES = ("gazebo", "hardware", "replay", "sim")
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,7 +29,7 @@ def helpers_of(tree: ast.Module) -> ast.Module:
     functions = {
         node.name: node
         for module in ("launching", "ros2_control")
-        for node in ast.parse((ROOT / f"contact_mpc/nodes/{module}.py").read_text()).body
+        for node in ast.parse((ROOT / f"contact_mpc/ros/launching/{module}.py").read_text()).body
         if isinstance(node, ast.FunctionDef)
     }
     used: dict[str, ast.FunctionDef] = {}
@@ -44,7 +44,7 @@ def helpers_of(tree: ast.Module) -> ast.Module:
 
 def shared() -> dict[str, tuple[Any, ...]]:
     """The arguments in launching.SHARED: text with placeholders stays as it is written."""
-    source = ast.parse((ROOT / "contact_mpc/nodes/launching.py").read_text())
+    source = ast.parse((ROOT / "contact_mpc/ros/launching/launching.py").read_text())
     tables = [node for node in source.body if isinstance(node, ast.AnnAssign)]
     table = next(node.value for node in tables if ast.unparse(node.target) == "SHARED")
     assert isinstance(table, ast.Dict)

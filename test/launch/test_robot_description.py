@@ -13,11 +13,9 @@ import yaml
 pytest.importorskip("xacro", reason="xacro is not installed: pip install xacro")
 
 from contact_mpc.errors import ConfigError
-from contact_mpc.model.node_parameters import load_node_parameters
-from contact_mpc.model.resources import resource, resource_names, share_directory
-from contact_mpc.model.system import load_system
+from contact_mpc.model.system_builder import load_system
 from contact_mpc.model.urdf import read_urdf
-from contact_mpc.nodes.robot_description import (
+from contact_mpc.ros.launching.robot_description import (
     RobotFile,
     build_description,
     check_limits,
@@ -25,6 +23,8 @@ from contact_mpc.nodes.robot_description import (
     load_robot,
     to_urdf_1_0,
 )
+from contact_mpc.settings.resources import resource, resource_names, share_directory
+from contact_mpc.task.node_parameters import load_node_parameters
 
 ROBOTS = resource_names("robots")
 IGN = shutil.which("ign")
@@ -112,7 +112,7 @@ def test_the_block_in_the_world_is_the_block_of_the_system() -> None:
 
 def test_the_topic_bridge_feeds_topics_of_the_table() -> None:
     pytest.importorskip("rclpy")
-    from contact_mpc.nodes.qos import TOPICS
+    from contact_mpc.ros.messages.qos import TOPICS
 
     entries = yaml.safe_load((share_directory() / "config/gazebo/anypulator_bridge.yaml").read_text())
     for entry in entries:

@@ -9,7 +9,7 @@ import pytest
 from contact_mpc import ContactDynamics
 from contact_mpc.dynamics.contact_dynamics import FORMULATIONS
 from contact_mpc.model.system import System
-from contact_mpc.sim.plant import make_plant
+from contact_mpc.plants.registry import make_plant
 
 
 class Published(NamedTuple):

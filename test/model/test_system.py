@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from contact_mpc.errors import ConfigError, InputError, ModelError
 from contact_mpc.model.kinematics import forward_kinematics
-from contact_mpc.model.resources import resource
-from contact_mpc.model.system import System, load_system
+from contact_mpc.model.system import System
+from contact_mpc.model.system_builder import load_system
 from contact_mpc.model.urdf import Pose
+from contact_mpc.settings.resources import resource
 
 ROUND_OFF = 1e-12
 
@@ -54,8 +55,11 @@ def pinocchio_state(system: System, owner: str, urdf: str, q: np.ndarray) -> tup
 
 
 PARTS = [
-    ("allegro_ball", "allegro", "allegro_right"), ("allegro_ball", "ball", "ball"), ("allegro_cube", "cube", "cube"),
-    ("planar_hand_ball", "planar_hand", "planar_hand"), ("planar_hand_ball", "disc", "disc"),
+    ("allegro_ball", "allegro", "allegro_right"),
+    ("allegro_ball", "ball", "ball"),
+    ("allegro_cube", "cube", "cube"),
+    ("planar_hand_ball", "planar_hand", "planar_hand"),
+    ("planar_hand_ball", "disc", "disc"),
 ]
 
 
@@ -291,7 +295,10 @@ def test_friction_of_a_named_pair_replaces_the_default(changed: Callable) -> Non
     system = load_system(changed(("pairs: []", "pairs: [{bodies: [left_link_2, disc], mu: 0.25}]")))
     links = [system.geometries[pair.geometry_b].link for pair in system.pairs]
     assert {link: pair.mu for link, pair in zip(links, system.pairs, strict=True)} == {
-        "left_link_1": 0.8, "left_link_2": 0.25, "right_link_1": 0.8, "right_link_2": 0.8,
+        "left_link_1": 0.8,
+        "left_link_2": 0.25,
+        "right_link_1": 0.8,
+        "right_link_2": 0.8,
     }
 
 

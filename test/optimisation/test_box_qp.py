@@ -40,7 +40,10 @@ def solve(H: StagedHessian, f: np.ndarray, lower: np.ndarray, upper: np.ndarray,
 
 
 @given(
-    seed=st.integers(0, 10_000), stages=st.integers(1, 6), n_a=st.integers(1, 6), rows=st.integers(1, 12),
+    seed=st.integers(0, 10_000),
+    stages=st.integers(1, 6),
+    n_a=st.integers(1, 6),
+    rows=st.integers(1, 12),
     sensitivity=st.sampled_from(SENSITIVITIES),
 )
 def test_what_is_called_converged_satisfies_the_optimality_conditions(

@@ -7,9 +7,8 @@ import pytest
 
 from contact_mpc import ContactDynamics
 from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.dynamics.quadratic import Model
+from contact_mpc.dynamics.smoothed.quadratic import Model
 from contact_mpc.geometry.fingers import closest_pair_per_finger, finger_rows
-from contact_mpc.model.task import TaskConfig, load_task
 from contact_mpc.optimisation.box_qp import BOX_CONVERGED
 from contact_mpc.optimisation.contact_trust import make_contact_trust
 from contact_mpc.optimisation.horizon import (
@@ -22,6 +21,7 @@ from contact_mpc.optimisation.horizon import (
     make_horizon,
     roll_out,
 )
+from contact_mpc.task.task import TaskConfig, load_task
 
 KAPPA, TOLERANCE, T = 1e4, 1e-18, 3
 

@@ -7,11 +7,11 @@ import pytest
 
 from contact_mpc import ContactDynamics
 from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.dynamics.quadratic import Model
+from contact_mpc.dynamics.smoothed.quadratic import Model
 from contact_mpc.model.system import System
-from contact_mpc.model.task import TaskConfig
 from contact_mpc.optimisation.horizon import Bounds, Horizon, Weights, improve, make_horizon, roll_out
 from contact_mpc.optimisation.load_cost import LoadCost
+from contact_mpc.task.task import TaskConfig
 
 KAPPA, TOLERANCE = 1e4, 1e-18
 WIDE = 1e3
@@ -54,9 +54,7 @@ def tangent_error(system: System, hz: Horizon, k: int) -> np.ndarray:
 
 def cost(system: System, hz: Horizon, w: Weights) -> float:
     T = len(hz.u)
-    tracking = sum(
-        (w.Q_T if k == T else w.Q) @ tangent_error(system, hz, k) ** 2 for k in range(1, T + 1)
-    )
+    tracking = sum((w.Q_T if k == T else w.Q) @ tangent_error(system, hz, k) ** 2 for k in range(1, T + 1))
     rates = np.diff(hz.u, axis=0, prepend=hz.u_before[None])
     return float(tracking + np.sum(w.R * (hz.u - hz.u_ref) ** 2) + np.sum(w.V * rates**2))
 

@@ -5,7 +5,6 @@ from collections.abc import Callable
 import numpy as np
 
 from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.model.task import TaskConfig, load_task
 from contact_mpc.optimisation.horizon import (
     Horizon,
     build_bounds,
@@ -16,6 +15,7 @@ from contact_mpc.optimisation.horizon import (
     roll_out,
 )
 from contact_mpc.optimisation.load_cost import WATCHED_SHARE, LoadCost, count_loads, write_loads
+from contact_mpc.task.task import TaskConfig, load_task
 
 KAPPA, TOLERANCE, T = 1e4, 1e-18, 3
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from contact_mpc import ContactDynamics
-from contact_mpc.model.task import load_task
-from contact_mpc.planning.grasp import compute_grasp
+from contact_mpc.planning.grasp.balance import compute_grasp
+from contact_mpc.task.task import load_task
 
 # contacts at the start: fingertips of a hand, two links of each arm
 HOLDS = {"allegro_ball": 4, "allegro_cube": 4, "planar_hand_ball": 2, "iiwa_bimanual_box": 4}

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from contact_mpc.cli.compiling import compile_first
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
-from contact_mpc.model.task import TaskConfig, load_task
+from contact_mpc.task.task import TaskConfig, load_task
 
 ROUND_TRIP_S = 5.0
 MARGIN_S = 10.0  # the plant runs on after the measurement
@@ -36,7 +36,7 @@ def bench_bridge(
     Beside it bare threads on the same deadlines show what the machine allows, and an empty rclpy timer what rclpy
     does. A second, short run with the bridge alone gives the round trip of a joint state and its command.
     """
-    from contact_mpc.nodes.bridge_bench import measure_round_trip, measure_stack
+    from contact_mpc.ros.measure.bridge_bench import measure_round_trip, measure_stack
 
     config = load_task(task)
     with tempfile.TemporaryDirectory(prefix="contact_mpc_bench_") as temporary:
@@ -77,7 +77,7 @@ def stack_parameters(
     recorded: bool = False,
 ) -> dict[str, dict[str, Any]]:
     """Return the parameters of all nodes, of the recorder only if asked for, in realtime; makes the plan if needed."""
-    from contact_mpc.nodes.run_parameters import RunOptions, build_parameters
+    from contact_mpc.ros.stack.run_parameters import RunOptions, build_parameters
 
     plan_file = folder / "plan.npz" if plan is None else plan.resolve()
     if plan is None:

@@ -17,12 +17,12 @@ from rich.table import Table
 
 from contact_mpc.cli.bench.contact_implicit_workload import IpoptAlone, draw_pushes, draw_states
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
-from contact_mpc.model.task import load_task
-from contact_mpc.planning.contact_implicit.planner import ContactImplicitPlanner
-from contact_mpc.planning.contact_implicit.receding_horizon import ReplanStatus, start_receding_horizon
-from contact_mpc.planning.contact_implicit.size import PAPER, count_size
-from contact_mpc.planning.contact_implicit.task import read_settings
-from contact_mpc.sim.statistics import statistics_of
+from contact_mpc.task.task import load_task
+from contact_mpc.planning.push.planner import ContactImplicitPlanner
+from contact_mpc.planning.push.replan.receding_horizon import ReplanStatus, start_receding_horizon
+from contact_mpc.planning.push.program.size import PAPER, count_size
+from contact_mpc.planning.push.task import read_settings
+from contact_mpc.evaluation.statistics import statistics_of
 
 TASK = "anypulator_block"
 SHARE_SOLVED, LARGEST_RESIDUAL = 0.95, 1e-8

@@ -18,20 +18,20 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.dynamics.batch import step_batch
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
-from contact_mpc.dynamics.random_states import draw_states
+from contact_mpc.dynamics.analysis.random_states import draw_states
 from contact_mpc.errors import InputError
-from contact_mpc.model.system import System, load_system
-from contact_mpc.model.task import load_task
+from contact_mpc.model.system import System
+from contact_mpc.model.system_builder import load_system
+from contact_mpc.task.task import load_task
 
-FloatArray = NDArray[np.float64]
 GAPS_M = {"apart": (5e-4, 5e-3), "penetrating": (-3e-3, -5e-4)}
 LARGEST_ERROR = 1e-6
 NEWTON_TOLERANCE = 1e-24  # of the smoothed steps, down to round-off: 1e-18 leaves 2e-11 rad, 1e-4 of DIFFERENCE
@@ -64,12 +64,18 @@ class Method:
 
 
 SUBJECTS = (
-    Subject("planar_hand_ball", "planar_hand_ball", 0.01), Subject("allegro_ball", "allegro_ball", 0.01),
-    Subject("allegro_cube", None, 0.05), Subject("anypulator_door", "anypulator_door", 0.1),
+    Subject("planar_hand_ball", "planar_hand_ball", 0.01),
+    Subject("allegro_ball", "allegro_ball", 0.01),
+    Subject("allegro_cube", None, 0.05),
+    Subject("anypulator_door", "anypulator_door", 0.1),
 )
 METHODS = (
-    Method("log_barrier", 1e2), Method("log_barrier", 1e3), Method("log_barrier", 1e4), Method("log_barrier", 1e5),
-    Method("qp", None), Method("socp", None),
+    Method("log_barrier", 1e2),
+    Method("log_barrier", 1e3),
+    Method("log_barrier", 1e4),
+    Method("log_barrier", 1e5),
+    Method("qp", None),
+    Method("socp", None),
 )
 
 
@@ -94,8 +100,11 @@ def bench_derivatives(
             for method in bar.track(methods, description=subject.system):
                 rows.append(study(subject, method, states, seed))
     result = {
-        "seed": seed, "states": states, "largest_relative_error": max(row["largest_relative_error"] for row in rows),
-        "studies": rows, "goal_met": all(row["largest_relative_error"] <= LARGEST_ERROR for row in rows),
+        "seed": seed,
+        "states": states,
+        "largest_relative_error": max(row["largest_relative_error"] for row in rows),
+        "studies": rows,
+        "goal_met": all(row["largest_relative_error"] <= LARGEST_ERROR for row in rows),
     }
     emit(result, as_json, make_table(result))
     raise typer.Exit(0 if result["goal_met"] else EXIT_GOAL_MISSED)
@@ -112,7 +121,7 @@ def study(subject: Subject, method: Method, states: int, seed: int) -> dict[str,
     for gap_m in GAPS_M.values():
         rng, wanted = np.random.default_rng(seed), len(errors) + states // 2
         while len(errors) < wanted:
-            (q, u), = draw_states(drawing, q_centre, subject.spread, 1, gap_m, rng)
+            ((q, u),) = draw_states(drawing, q_centre, subject.spread, 1, gap_m, rng)
             error = derivative_error(dynamics, q, u)
             if isinstance(error, float):
                 errors.append(error)
@@ -121,8 +130,12 @@ def study(subject: Subject, method: Method, states: int, seed: int) -> dict[str,
             if sum(left_out.values()) > MOST_LEFT_OUT * states:
                 raise InputError(f"{subject.system}, {method.name}: hardly a state to compare, left out {left_out}")
     return {
-        "system": subject.system, "method": method.name, "states": len(errors), "left_out": left_out,
-        "largest_relative_error": max(errors), "median_relative_error": float(np.median(errors)),
+        "system": subject.system,
+        "method": method.name,
+        "states": len(errors),
+        "left_out": left_out,
+        "largest_relative_error": max(errors),
+        "median_relative_error": float(np.median(errors)),
     }
 
 

@@ -19,9 +19,9 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.table import Table
 
+from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.cli.bench.bench_mpc import measure
 from contact_mpc.cli.bench.dynamics_workload import (
     DrakeGeometry,
@@ -35,10 +35,9 @@ from contact_mpc.cli.bench.mpc_workload import STATES, make_transition_fd, settl
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.dynamics.batch import step_batch
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
-from contact_mpc.model.task import load_task
-from contact_mpc.sim.statistics import statistics_of
+from contact_mpc.task.task import load_task
+from contact_mpc.evaluation.statistics import statistics_of
 
-FloatArray = NDArray[np.float64]
 KAPPA_PER_J = 1e4
 OURS, COLD, GEOMETRY = "step with A and B", "the same, cold", "kinematics and geometry"
 FD, SAP, SOCP, DRAKE = "mjd_transitionFD", "100 SAP steps", "clarabel SOCP", "Drake's geometry in Python"
@@ -81,7 +80,10 @@ def bench_dynamics(
     for name in (OURS, COLD, GEOMETRY):
         times_us[name] /= STATES
     result = {
-        "task": task, "seed": seed, "samples": samples, "kappa_per_j": KAPPA_PER_J,
+        "task": task,
+        "seed": seed,
+        "samples": samples,
+        "kappa_per_j": KAPPA_PER_J,
         **make_figures(times_us),
         "geometry_max_difference_m": compare_geometry(dynamics, drake, q, q_drake, u),
         "batch_1000_ms": measure_batches(dynamics, q, u),

@@ -16,10 +16,10 @@ from contact_mpc.cli.bench.bench_bridge import stack_parameters
 from contact_mpc.cli.compiling import compile_first
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
 from contact_mpc.errors import StackError
-from contact_mpc.model.task import load_task
+from contact_mpc.task.task import load_task
 
 if TYPE_CHECKING:
-    from contact_mpc.nodes.faults.injection import Injection
+    from contact_mpc.ros.faults.injection import Injection
 
 
 def bench_faults(
@@ -40,8 +40,8 @@ def bench_faults(
     The goal: no violation of the URDF's limits on the wire, no hang, every fault named within 20 ms of its limit of
     detection, and the bridge back after a reset.
     """
-    from contact_mpc.nodes.faults.injection import Injection
-    from contact_mpc.nodes.faults.measure import check_kinds, measure_faults, summarise
+    from contact_mpc.ros.faults.injection import Injection
+    from contact_mpc.ros.faults.measure import check_kinds, measure_faults, summarise
 
     names = check_kinds([name.strip() for name in kinds.split(",") if name.strip()])
     config, done, end = load_task(task), list[Injection](), ""

@@ -8,7 +8,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
-from contact_mpc.model.system import load_system
+from contact_mpc.model.system_builder import load_system
 
 
 def bench_fuzz(
@@ -18,7 +18,7 @@ def bench_fuzz(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Send anything to bridges of both interfaces and clocks; nothing out of limits may leave, nothing may crash."""
-    from contact_mpc.nodes.faults.fuzz import fuzz_bridge
+    from contact_mpc.ros.faults.fuzz import fuzz_bridge
 
     model = load_system(system)
     with Progress(console=Console(stderr=True)) as bar:

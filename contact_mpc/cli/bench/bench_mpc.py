@@ -21,10 +21,10 @@ from rich.table import Table
 
 from contact_mpc.cli.bench.mpc_workload import make_iteration, make_transition_fd, settle
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
-from contact_mpc.model.task import TaskConfig, load_task
-from contact_mpc.planning.trajectory_optimisation import plan_task
-from contact_mpc.sim.statistics import statistics_of
-from contact_mpc.sim.loop_config import load_loop_config
+from contact_mpc.task.task import TaskConfig, load_task
+from contact_mpc.planning.trajopt.task import plan_task
+from contact_mpc.evaluation.statistics import statistics_of
+from contact_mpc.loop.config import load_loop_config
 
 HORIZONS = (1, 10, 20)
 PEER = "mjd_transitionFD"

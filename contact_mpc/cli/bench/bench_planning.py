@@ -28,12 +28,12 @@ from rich.table import Table
 
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.errors import ConfigError, PlanError
-from contact_mpc.model.resources import resource_names
-from contact_mpc.planning.direct import DirectProblem
-from contact_mpc.planning.global_plan import GlobalPlan, plan_globally
-from contact_mpc.planning.problem import load_problem
-from contact_mpc.planning.rrt import TreePlanner
-from contact_mpc.sim.statistics import statistics_of
+from contact_mpc.settings.resources import resource_names
+from contact_mpc.planning.tree.direct import DirectProblem
+from contact_mpc.planning.tree.plan import GlobalPlan, plan_globally
+from contact_mpc.planning.tree.problem import load_problem
+from contact_mpc.planning.tree.planner import TreePlanner
+from contact_mpc.evaluation.statistics import statistics_of
 
 NODES = 1000
 LIMIT_S = {  # for 1000 nodes, asked for on two cores
@@ -116,9 +116,7 @@ def measure_system(name: str, seed: int, seeds: int, trials: int, nodes: int) ->
         "dynamics_calls_per_node": float(np.sum(calls) / sum(len(tree.tree.q) for tree in trees)),
         **plans,
         **direct,
-        "goal_met": bool(
-            fast and all(deep) and (success is None or success >= LEAST_SUCCESS) and _is_direct(direct)
-        ),
+        "goal_met": bool(fast and all(deep) and (success is None or success >= LEAST_SUCCESS) and _is_direct(direct)),
     }
 
 

@@ -22,7 +22,7 @@ from rich.table import Table
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.model.kinematic_tree import PRISMATIC
-from contact_mpc.model.task import load_task
+from contact_mpc.task.task import load_task
 
 TASKS = ("planar_hand_ball", "allegro_ball")
 FIRM = "firm"
@@ -39,9 +39,11 @@ def bench_smoothing(
     """Compare the object's displacement in a smoothed step with that over second-order cones, for growing kappa."""
     rows = [compare(task, grasp) for task in TASKS for grasp in GRASPS]
     result = {
-        "seed": None, "kappa_per_j": list(KAPPAS), "studies": rows, "order_in_force": {
-            task: order_in_force([row for row in rows if row["task"] == task]) for task in TASKS
-        }, "goal_met": all(map(is_goal_met, rows)),
+        "seed": None,
+        "kappa_per_j": list(KAPPAS),
+        "studies": rows,
+        "order_in_force": {task: order_in_force([row for row in rows if row["task"] == task]) for task in TASKS},
+        "goal_met": all(map(is_goal_met, rows)),
     }
     emit(result, as_json, make_table(result))
     raise typer.Exit(0 if result["goal_met"] else EXIT_GOAL_MISSED)
@@ -63,7 +65,11 @@ def compare(name: str, grasp: str) -> dict[str, Any]:
     force = float(forces[forces > LEAST_FORCE_N].min())
     coefficient = 0.5 * KAPPAS[-1] * force * errors[-1]
     return {
-        "task": name, "grasp": grasp, "least_force_n": force, "error_m": errors, "coefficient": coefficient,
+        "task": name,
+        "grasp": grasp,
+        "least_force_n": force,
+        "error_m": errors,
+        "coefficient": coefficient,
         "needed_force_n": max(2.0 * coefficient / (kappa * allowed) for kappa, allowed in ALLOWED_M.items()),
         "order": float(-np.polyfit(np.log(KAPPAS[1:]), np.log(errors[1:]), 1)[0]),
     }
@@ -86,7 +92,13 @@ def make_table(result: dict[str, Any]) -> Table:
     """Return what people see."""
     heads = [f"kappa {kappa:.0e}/J" for kappa in KAPPAS]
     table = Table(
-        "task", "grasp", "least F, N", *heads, "order", "C", "F needed, N",
+        "task",
+        "grasp",
+        "least F, N",
+        *heads,
+        "order",
+        "C",
+        "F needed, N",
         title="Smoothed step against second-order cones: error of the object's displacement, mm",
     )
     for row in result["studies"]:

@@ -7,16 +7,15 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
-from contact_mpc.model.task import TaskConfig
-from contact_mpc.planning.contact_implicit.compiled import load_library
-from contact_mpc.planning.contact_implicit.guess import guess
-from contact_mpc.planning.contact_implicit.instance import Instance
-from contact_mpc.planning.contact_implicit.planner import ContactImplicitPlanner
-from contact_mpc.planning.contact_implicit.result import Solution
+from contact_mpc.planning.push.planner import ContactImplicitPlanner
+from contact_mpc.planning.push.program.compiled import load_library
+from contact_mpc.planning.push.program.guess import guess
+from contact_mpc.planning.push.program.instance import Instance
+from contact_mpc.planning.push.result import Solution
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.task.task import TaskConfig
 
-FloatArray = NDArray[np.float64]
 PATH_STEPS = 40
 POSTURE_TOLERANCE_M = 1e-3
 WARM_SHARES = (0.1, 0.4, 0.8)  # of the time until the first hit
@@ -58,9 +57,7 @@ def draw_pushes(task: TaskConfig, planner: ContactImplicitPlanner, count: int, s
         yield Push(Instance(x_0, q_u, heading, start + displacement), displacement, direction_deg)
 
 
-def _posture(
-    task: TaskConfig, planner: ContactImplicitPlanner, w: FloatArray, place: FloatArray
-) -> FloatArray | None:
+def _posture(task: TaskConfig, planner: ContactImplicitPlanner, w: FloatArray, place: FloatArray) -> FloatArray | None:
     model, (back, side, height) = planner.model, place
     touch = model.thing.touch(w, float(w[2]), np.array([0.0, 0.0, height]), model.head_radius_m)[:2]
     ahead, left = np.array([np.cos(w[2]), np.sin(w[2])]), np.array([-np.sin(w[2]), np.cos(w[2])])

@@ -14,19 +14,19 @@ from pydrake.multibody.tree import Frame, JacobianWrtVariable
 from pydrake.systems.framework import DiagramBuilder
 
 from contact_mpc.dynamics.batch import step_rows
-from contact_mpc.dynamics.conic import solve_conic
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
-from contact_mpc.dynamics.newton import Newton, make_newton
-from contact_mpc.dynamics.quadratic import Model
-from contact_mpc.dynamics.socp import build_cones
+from contact_mpc.dynamics.exact.conic import solve_conic
+from contact_mpc.dynamics.exact.socp import build_cones
+from contact_mpc.dynamics.smoothed.newton import Newton, make_newton
+from contact_mpc.dynamics.smoothed.quadratic import Model
 from contact_mpc.geometry.contacts import update_contacts, update_kinematics
-from contact_mpc.model.flags import COMPILED
 from contact_mpc.model.system import System
-from contact_mpc.sim.drake_plant import DrakePlant
-from contact_mpc.sim.perturbation import PlantPerturbation
-from contact_mpc.sim.plant_model import build_parts
+from contact_mpc.plants.common.perturbation import PlantPerturbation
+from contact_mpc.plants.common.plant_model import build_parts
+from contact_mpc.plants.drake.plant import DrakePlant
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.compile_flags import COMPILED
 
-FloatArray = NDArray[np.float64]
 Call = Callable[[int], None]
 SAP_STEPS = 100
 
@@ -48,8 +48,14 @@ def make_rows(system: System, q: FloatArray, u: FloatArray) -> Rows:
     """Allocate for the states q (N, n_q) with commands u (N, n_a)."""
     n, n_v, n_a = len(q), system.n_v, system.n_a
     return Rows(
-        q, u, np.empty_like(q), np.empty((n, n_v)), np.empty((n, n_v, n_v)), np.empty((n, n_v, n_a)),
-        np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64),
+        q,
+        u,
+        np.empty_like(q),
+        np.empty((n, n_v)),
+        np.empty((n, n_v, n_v)),
+        np.empty((n, n_v, n_a)),
+        np.empty(n, dtype=np.int64),
+        np.empty(n, dtype=np.int64),
     )
 
 

@@ -4,17 +4,16 @@ from collections.abc import Callable
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
-from contact_mpc.control.mpc import Mpc
-from contact_mpc.control.tracker_config import TrackerConfig
+from contact_mpc.control.tracking.config import TrackerConfig
+from contact_mpc.control.tracking.mpc import Mpc
 from contact_mpc.errors import StackError
-from contact_mpc.model.plan import Plan
-from contact_mpc.model.task import TaskConfig
-from contact_mpc.sim.mujoco_plant import MujocoPlant
-from contact_mpc.sim.perturbation import PlantPerturbation
+from contact_mpc.plants.common.perturbation import PlantPerturbation
+from contact_mpc.plants.mujoco.plant import MujocoPlant
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.task.plan import Plan
+from contact_mpc.task.task import TaskConfig
 
-FloatArray = NDArray[np.float64]
 SETTLE_STEPS = 300
 STATES = 32  # the samples go through these in turn, so that a warm start is one from another state, as in the loop
 OBJECT_STEP = (1e-3, 1e-4)  # rad, m: how the object differs from state to state, as estimates do

@@ -1,6 +1,6 @@
 """``contact-mpc study metric``: what the local metric and contact sampling are worth (seeds/003, the ablation).
 
-Trees of the same number of nodes, and what they cover after so many of them (`contact_mpc.planning.coverage`). The
+Trees of the same number of nodes, and what they cover after so many of them (`contact_mpc.planning.tree.coverage`). The
 first rows are trees of this package with parts left out; those that end in "every step" grow as the paper's: no
 progress is judged, no refusal is counted, every step that the model can make is a node. In its trees the metric is all
 that keeps nodes from useless places; in ours a useless step costs an iteration, but no node.
@@ -26,11 +26,12 @@ from rich.progress import Progress
 from rich.table import Table
 
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit, to_plain
-from contact_mpc.planning.coverage import build_space, measure_coverage
-from contact_mpc.planning.problem import Range, load_problem, with_ranges, with_rrt
-from contact_mpc.planning.rrt import TreePlanner
-from contact_mpc.replay.planning_study_report import ratio_text, share_text, write_metric_report
-from contact_mpc.sim.campaign import check_backend, run_parallel
+from contact_mpc.planning.tree.coverage import build_space, measure_coverage
+from contact_mpc.planning.tree.problem import load_problem, with_ranges, with_rrt
+from contact_mpc.planning.tree.problem_config import Range
+from contact_mpc.planning.tree.planner import TreePlanner
+from contact_mpc.report.planning_study_report import ratio_text, share_text, write_metric_report
+from contact_mpc.evaluation.campaign import check_backend, run_parallel
 
 EVERY_STEP: dict[str, Any] = {"selective": False, "run_steps": 1}
 VARIANTS: dict[str, dict[str, Any]] = {

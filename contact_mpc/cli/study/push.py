@@ -20,17 +20,17 @@ from rich.table import Table
 from contact_mpc.cli.compiling import compile_first
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit, to_plain
 from contact_mpc.errors import ConfigError
-from contact_mpc.model.node_parameters import default_parameter_file
-from contact_mpc.model.task import TaskConfig, load_task
-from contact_mpc.planning.task_plan import CONTACT_IMPLICIT, is_push, make_plan
-from contact_mpc.replay.result_table import describe_hit
-from contact_mpc.sim.campaign import run_parallel
-from contact_mpc.sim.evaluation import Case, EvaluationSpec
-from contact_mpc.sim.loop_config import load_loop_config
-from contact_mpc.sim.plant import ENGINES
-from contact_mpc.sim.push_trial import PushOutcome, run_push
-from contact_mpc.sim.statistics import statistics_of
-from contact_mpc.sim.trials import disturbance_of, trial_seeds
+from contact_mpc.task.node_parameters import default_parameter_file
+from contact_mpc.task.task import TaskConfig, load_task
+from contact_mpc.planning.methods import CONTACT_IMPLICIT, is_push, make_plan
+from contact_mpc.report.result_table import describe_hit
+from contact_mpc.evaluation.campaign import run_parallel
+from contact_mpc.evaluation.trial_run import Case, EvaluationSpec
+from contact_mpc.loop.config import load_loop_config
+from contact_mpc.plants.registry import ENGINES
+from contact_mpc.evaluation.push_trial import PushOutcome, run_push
+from contact_mpc.evaluation.statistics import statistics_of
+from contact_mpc.evaluation.trials import disturbance_of, trial_seeds
 
 MODES = {"playback": 60.0, "receding_horizon": 20.0}  # and their targets, mm
 DISPLACEMENTS = (0.7, 0.6, 0.4)
@@ -86,7 +86,7 @@ def push(
         "goal_met": all(row["within_target"] == trials for row in rows),
     }  # fmt: skip
     if report is not None:
-        from contact_mpc.replay.push_report import PushRun, write_push_report
+        from contact_mpc.report.push_report import PushRun, write_push_report
 
         runs = [
             PushRun(f"{length or 'own'} {mode}", spec.cases[0].plan, found[k * trials].series)
@@ -111,9 +111,7 @@ def _specs(
     return specs
 
 
-def _describe(
-    length: float | None, mode: str, target_deg: float, outcomes: list[PushOutcome]
-) -> dict[str, Any]:
+def _describe(length: float | None, mode: str, target_deg: float, outcomes: list[PushOutcome]) -> dict[str, Any]:
     """Return one row: a displacement in one mode."""
     target = MODES[mode]
     return {

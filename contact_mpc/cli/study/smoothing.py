@@ -15,10 +15,10 @@ from rich.console import Console
 from rich.table import Table
 
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit, to_plain
-from contact_mpc.planning.command_optimisation import RollOut
-from contact_mpc.planning.direct import DirectProblem
-from contact_mpc.planning.gradients import exact_roll_out, randomized_roll_out
-from contact_mpc.planning.problem import load_problem
+from contact_mpc.optimisation.trajectory import RollOut
+from contact_mpc.planning.tree.direct import DirectProblem
+from contact_mpc.planning.trajopt.gradients import exact_roll_out, randomized_roll_out
+from contact_mpc.planning.tree.problem import load_problem
 
 PROBLEMS = ("planar_pushing", "planar_hand_ball", "allegro_ball")
 GRADIENTS = ("smoothed", "exact", "randomized")
@@ -46,11 +46,15 @@ def smoothing(
                 table[name][kind] = _figures(direct, roll, iterations)
     best = all(row["smoothed"]["cost"] <= min(_cost(row[kind]) for kind in GRADIENTS) * 1.2 for row in table.values())
     result = {
-        "seed": seed, "iterations": iterations, "samples": samples, "sigma_rad": sigma, "problems": table,
+        "seed": seed,
+        "iterations": iterations,
+        "samples": samples,
+        "sigma_rad": sigma,
+        "problems": table,
         "goal_met": best,
     }
     if report is not None:
-        from contact_mpc.replay.planning_study_report import write_smoothing_report
+        from contact_mpc.report.planning_study_report import write_smoothing_report
 
         result["report"] = write_smoothing_report(to_plain(result), report)
     emit(result, as_json, _table(table))
@@ -68,8 +72,12 @@ def _roll(kind: str, direct: DirectProblem, sigma: float, samples: int, seed: in
 def _figures(direct: DirectProblem, roll: RollOut | None, iterations: int) -> dict[str, Any]:
     found = direct.solve(roll, iterations)
     return {
-        "elapsed_s": found.elapsed_s, "cost": found.unsmoothed_cost, "angle_error_deg": found.angle_error_deg,
-        "position_error_mm": found.position_error_mm, "costs": found.costs, "times_s": found.times_s,
+        "elapsed_s": found.elapsed_s,
+        "cost": found.unsmoothed_cost,
+        "angle_error_deg": found.angle_error_deg,
+        "position_error_mm": found.position_error_mm,
+        "costs": found.costs,
+        "times_s": found.times_s,
     }
 
 
@@ -82,7 +90,11 @@ def _table(table: dict[str, dict[str, Any]]) -> Table:
     for name, row in table.items():
         for kind, item in row.items():
             shown.add_row(
-                name, kind, f"{item['elapsed_s']:.2f}", f"{item['cost']:.4g}", f"{item['angle_error_deg']:.2f} deg",
+                name,
+                kind,
+                f"{item['elapsed_s']:.2f}",
+                f"{item['cost']:.4g}",
+                f"{item['angle_error_deg']:.2f} deg",
                 f"{item['position_error_mm']:.2f} mm",
             )
     shown.caption = "costs in the unsmoothed model, same weights"

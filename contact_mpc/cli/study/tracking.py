@@ -19,18 +19,18 @@ from contact_mpc.cli.compiling import compile_first
 from contact_mpc.cli.output import EXIT_INTERRUPTED, emit, to_plain
 from contact_mpc.cli.trials import ALL, DisturbanceScale, NoiseScale, make_cases, run_trials
 from contact_mpc.errors import ConfigError
-from contact_mpc.model.node_parameters import default_parameter_file
-from contact_mpc.model.task import TaskConfig, load_task
-from contact_mpc.planning.task_grasp import draw_start
-from contact_mpc.sim.campaign import check_backend
-from contact_mpc.sim.evaluation import Case, EvaluationSpec, TrialOutcome
-from contact_mpc.sim.loop_config import load_loop_config
-from contact_mpc.sim.outcome_store import OutcomeStore, make_key
-from contact_mpc.sim.plant import ENGINES
-from contact_mpc.sim.statistics import paired_p_value, statistics_of
-from contact_mpc.sim.summary import rates, solve_times
-from contact_mpc.sim.trials import disturbance_of, trial_seeds
-from contact_mpc.sim.variants import STUDIES, Variant, build_variants
+from contact_mpc.task.node_parameters import default_parameter_file
+from contact_mpc.task.task import TaskConfig, load_task
+from contact_mpc.planning.start_posture import draw_start
+from contact_mpc.evaluation.campaign import check_backend
+from contact_mpc.evaluation.trial_run import Case, EvaluationSpec, TrialOutcome
+from contact_mpc.loop.config import load_loop_config
+from contact_mpc.evaluation.outcome_store import OutcomeStore, make_key
+from contact_mpc.plants.registry import ENGINES
+from contact_mpc.evaluation.statistics import paired_p_value, statistics_of
+from contact_mpc.evaluation.summary import rates, solve_times
+from contact_mpc.evaluation.trials import disturbance_of, trial_seeds
+from contact_mpc.evaluation.variants import STUDIES, Variant, build_variants
 
 MEDIANS = "deg, mm: median errors"
 PAIRS = f"{MEDIANS}; + / -: trials gained and lost against the first row"
@@ -99,7 +99,7 @@ def tracking(
         "interrupted": is_interrupted, "goal_met": not is_interrupted,
     }  # fmt: skip
     if report is not None:
-        from contact_mpc.replay.study_report import write_study_report
+        from contact_mpc.report.study_report import write_study_report
 
         result["report"] = write_study_report(to_plain(result), report)
     emit(result, as_json, make_table(result))
@@ -174,9 +174,7 @@ def summarise_rows(variants: list[Variant], outcomes: list[list[TrialOutcome | N
     ]  # fmt: skip
 
 
-def _paired(
-    first: list[TrialOutcome | None], row: list[TrialOutcome | None], is_paired: bool
-) -> dict[str, Any]:
+def _paired(first: list[TrialOutcome | None], row: list[TrialOutcome | None], is_paired: bool) -> dict[str, Any]:
     if not is_paired:
         return {}
     pairs = [(a, b) for a, b in zip(first, row, strict=True) if a is not None and b is not None]

@@ -1,0 +1,1 @@
+"""Bags read without ROS: records, metrics, recomputed estimates and commands. Draws nothing."""

@@ -1,0 +1,172 @@
+"""The object's way through a run against the task: goal, reference, truth, estimate and their errors over time.
+
+The truth is `plant/object_odom`. A bag without it (hardware) is judged by the estimate, and says so. The object frame
+at the start is that of the task's start posture, not the measured one, so that a start offset counts as an error.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from contact_mpc.bags.poses import IntArray, angles_deg, interpolate, interpolate_quaternions, rotation_vectors
+from contact_mpc.bags.record import OdometrySeries, RunRecord
+from contact_mpc.errors import BagError
+from contact_mpc.model.rotations import matrix_to_quaternion, quaternion_to_matrix
+from contact_mpc.model.system import System
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.task.task import TaskConfig
+
+COMPLETION_TOLERANCE_NS = 50_000_000  # a realtime run may stop a few steps before the end of the hold
+
+
+@dataclass(frozen=True)
+class PoseTrack:
+    """Poses of the object at stamps t_ns: quaternions wxyz (n, 4) and positions (n, 3), m, in W."""
+
+    t_ns: IntArray
+    quaternion_wxyz: FloatArray
+    position_m: FloatArray
+
+    def at(self, t_ns: IntArray) -> "PoseTrack":
+        """Return the poses interpolated at other stamps, held constant outside."""
+        return PoseTrack(
+            t_ns,
+            interpolate_quaternions(t_ns, self.t_ns, self.quaternion_wxyz),
+            interpolate(t_ns, self.t_ns, self.position_m),
+        )
+
+
+@dataclass(frozen=True)
+class ObjectEvaluation:
+    """The object's tracks and errors.
+
+    Attributes
+    ----------
+    start, goal : PoseTrack
+        One pose each: the task's start and goal.
+    reference, estimate, truth : PoseTrack or None
+        None where the bag has no such topic.
+    source : str
+        "plant" or "estimate": which track is judged.
+    start_ns, motion_end_ns, end_ns : int
+        Stamps of the start of the motion, its end, and the end of the hold.
+    goal_angle_deg, goal_distance_m : (n,) array
+        Error of the judged track against the goal.
+    reference_distance_m : (n,) array
+        Distance of the judged track from the reference at the same time (from the goal without a reference).
+    """
+
+    start: PoseTrack
+    goal: PoseTrack
+    reference: PoseTrack | None
+    estimate: PoseTrack | None
+    truth: PoseTrack | None
+    source: str
+    start_ns: int
+    motion_end_ns: int
+    end_ns: int
+    goal_angle_deg: FloatArray
+    goal_distance_m: FloatArray
+    reference_distance_m: FloatArray
+
+    @property
+    def judged(self) -> PoseTrack:
+        """The track that the errors belong to."""
+        track = self.truth if self.source == "plant" else self.estimate
+        assert track is not None
+        return track
+
+    @property
+    def final_index(self) -> int:
+        """Index of the last judged sample that is not after the end of the hold."""
+        return max(int(np.searchsorted(self.judged.t_ns, self.end_ns, side="right")) - 1, 0)
+
+    @property
+    def turn_axis_W(self) -> FloatArray:
+        """Unit axis in W of the turn from start to goal; z where the goal has the orientation of the start."""
+        vector = rotation_vectors(self.goal.quaternion_wxyz, self.start.quaternion_wxyz)[0]
+        angle = float(np.linalg.norm(vector))
+        return vector / angle if angle > 1e-9 else np.array([0.0, 0.0, 1.0])
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the bag reaches the end of the hold."""
+        return bool(self.judged.t_ns[-1] >= self.end_ns - COMPLETION_TOLERANCE_NS)
+
+
+def evaluate_object(record: RunRecord, task: TaskConfig) -> ObjectEvaluation:
+    """Compare the object's recorded way with the task.
+
+    Raises
+    ------
+    BagError
+        The bag holds neither the true nor the estimated pose of the object.
+    """
+    truth, estimate = _track(record.plant_odom), _track(record.estimated_odom)
+    judged = truth if truth is not None else estimate
+    if judged is None:
+        raise BagError(
+            f"{record.path}: no messages on plant/object_odom or state_estimator/object_odom, so the object's way is "
+            f"unknown; it has {', '.join(record.topics)}; record one of the two"
+        )
+    start, goal = task_poses(task)
+    reference = _reference(record)
+    started = [message.stamp_ns for message in record.references if len(message.times_s)]
+    start_ns = started[-1] if started else int(judged.t_ns[0])
+    motion_end_ns = start_ns + round(task.duration_s * 1e9)
+    followed = goal if reference is None else reference
+    return ObjectEvaluation(
+        start=start,
+        goal=goal,
+        reference=reference,
+        estimate=estimate,
+        truth=truth,
+        source="plant" if truth is not None else "estimate",
+        start_ns=start_ns,
+        motion_end_ns=motion_end_ns,
+        end_ns=motion_end_ns + round(task.hold_s * 1e9),
+        goal_angle_deg=angles_deg(judged.quaternion_wxyz, goal.quaternion_wxyz),
+        goal_distance_m=np.linalg.norm(judged.position_m - goal.position_m, axis=1),
+        reference_distance_m=np.linalg.norm(judged.position_m - followed.at(judged.t_ns).position_m, axis=1),
+    )
+
+
+def task_poses(task: TaskConfig) -> tuple[PoseTrack, PoseTrack]:
+    """Return start and goal of the object, one pose each."""
+    start, goal = (_single_pose(*task.goal_pose(fraction)) for fraction in (0.0, 1.0))
+    return start, goal
+
+
+def _single_pose(R_WB: FloatArray, p_WB: FloatArray) -> PoseTrack:
+    wxyz = matrix_to_quaternion(np.ascontiguousarray(R_WB))
+    return PoseTrack(np.zeros(1, dtype=np.int64), wxyz[None], np.array(p_WB)[None])
+
+
+def _track(series: OdometrySeries | None) -> PoseTrack | None:
+    if series is None or not len(series):
+        return None
+    return PoseTrack(series.t_ns, series.quaternion_wxyz, series.position_m)
+
+
+def _reference(record: RunRecord) -> PoseTrack | None:
+    """Return the last object reference that was started; one without points cancels, it moves nothing."""
+    started = [message for message in record.object_references if len(message.times_s)]
+    if not started:
+        return None
+    last = started[-1]
+    t_ns = last.stamp_ns + np.round(last.times_s * 1e9).astype(np.int64)
+    return PoseTrack(t_ns, last.quaternion_wxyz[:, 0], last.position_m[:, 0])
+
+
+def configurations(record: RunRecord, system: System, evaluation: ObjectEvaluation, t_ns: IntArray) -> FloatArray:
+    """Return q (n, n_q) of measured joints and judged objects."""
+    states = record.joint_states
+    assert states is not None
+    q_a = interpolate(t_ns, states.t_ns, states.select("position", system.joint_names))
+    track, q, rows = evaluation.judged.at(t_ns), np.array(system.q_default), []
+    for k in range(len(t_ns)):
+        q[system.n_q_u :] = q_a[k]
+        R_WO = quaternion_to_matrix(track.quaternion_wxyz[k])
+        q[: system.n_q_u] = system.q_from_object_pose(R_WO, track.position_m[k], q)
+        rows.append(q.copy())
+    return np.array(rows)

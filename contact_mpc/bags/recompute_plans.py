@@ -1,0 +1,245 @@
+"""Recompute the tracker's command plans of a bag from its recorded estimates and references, and compare.
+
+One solve per recorded plan, from the estimate with the plan's stamp, in their order, by the same Tracker. What makes
+the node hold (no reference, a stale estimate, an unusable message) makes a hold here too.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from contact_mpc.bags.recompute_estimates import Advance
+from contact_mpc.bags.record import ObjectTrajectoryMessage, RunRecord, TrajectoryMessage
+from contact_mpc.control.registry import Controller, build_tracker
+from contact_mpc.control.tracking.config import TrackerConfig
+from contact_mpc.control.tracking.tracker import Reference
+from contact_mpc.errors import BagError, InputError
+from contact_mpc.model.rotations import quaternion_to_matrix
+from contact_mpc.model.system import System
+from contact_mpc.planning.methods import make_replanner, make_segment_planner
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.task.loop_records import CommandPlan, EstimatedState
+from contact_mpc.task.object_motion import ObjectMotion, state_from_motion
+from contact_mpc.task.plan import Plan
+
+ReferenceMessage = TrajectoryMessage | ObjectTrajectoryMessage
+STALE = ("joints_stale", "pose_stale")
+ROTATION_FIRST = np.array([3, 4, 5, 0, 1, 2])
+
+
+@dataclass
+class PlanDifferences:
+    """Largest absolute differences of the plans' quantities.
+
+    Attributes
+    ----------
+    max_abs : dict
+        By "times_s" (s), "u" (rad), "du" (rad/s), "tau_ff" (N m); infinite where one plan holds and the other does not.
+    compared, holds, missing : int
+        Plans compared, how many of them hold, and plans whose estimate is not in the bag.
+    first_mismatch : str
+        Where the tolerance was first exceeded; "" if nowhere.
+    """
+
+    max_abs: dict[str, float] = field(default_factory=dict)
+    compared: int = 0
+    holds: int = 0
+    missing: int = 0
+    first_mismatch: str = ""
+
+    @property
+    def largest(self) -> float | None:
+        """Largest of `max_abs`; None where nothing was compared."""
+        return max(self.max_abs.values(), default=0.0) if self.compared else None
+
+
+def recompute_plans(
+    record: RunRecord, system: System, config: TrackerConfig, advance: Advance
+) -> Iterator[tuple[TrajectoryMessage, CommandPlan | None]]:
+    """Yield every recorded plan with the recomputed one, None where the estimate is missing."""
+    tracker, estimates = build_tracker(system, config, make_replanner, make_segment_planner), _Estimates(record, system)
+    references = _References(record, system)
+    tracker.warm_up()
+    tracker.reset()
+    last_ns = -1
+    for number, recorded in enumerate(record.plans):
+        if recorded.stamp_ns < last_ns:  # a simulation started again
+            tracker.reset()
+            estimates.restart()
+        last_ns = recorded.stamp_ns
+        yield recorded, _recompute(tracker, estimates, references, recorded.stamp_ns)
+        advance(number)
+
+
+def compare_plans(
+    pairs: Iterator[tuple[TrajectoryMessage, CommandPlan | None]], system: System, tolerance: float
+) -> PlanDifferences:
+    """Compare recorded and recomputed plans."""
+    found = PlanDifferences()
+    for recorded, plan in pairs:
+        if plan is None:
+            found.missing += 1
+            continue
+        found.compared += 1
+        found.holds += not len(recorded.times_s)
+        for key, largest in _differences(recorded, plan, system).items():
+            found.max_abs[key] = max(found.max_abs.get(key, 0.0), largest)
+            if not largest <= tolerance and not found.first_mismatch:
+                found.first_mismatch = _explain(recorded, plan, key, largest)
+    return found
+
+
+def read_reference(system: System, commands: TrajectoryMessage, objects: ObjectTrajectoryMessage) -> Plan:
+    """Return the plan that the two messages of a reference describe.
+
+    Raises
+    ------
+    InputError
+        The object or the times are not those of the other message or of the system.
+    """
+    if objects.names != system.object_names:
+        raise InputError(f"object_reference names {', '.join(objects.names)}, not {', '.join(system.object_names)}")
+    if not np.array_equal(commands.times_s, objects.times_s):
+        raise InputError("reference and object_reference have different times; publish them from one plan")
+    u, tau_ff = _columns(commands, commands.position, system), _columns(commands, commands.effort, system)
+    q, guess = np.empty((len(u), system.n_q)), system.q_default
+    for i in range(len(u)):
+        R_WB = _rotation(objects.quaternion_wxyz[i, 0])
+        q[i, : system.n_q_u] = system.q_from_object_pose(R_WB, objects.position_m[i, 0], guess)
+        q[i, system.n_q_u :] = u[i]
+        guess = q[i]
+    du = _columns(commands, commands.velocity, system) if commands.velocity.size else None
+    return Plan(commands.times_s, q, u, tau_ff, np.zeros((len(u), 0, 3)), {"source": "reference topics"}, du)
+
+
+def _recompute(
+    tracker: Controller, estimates: "_Estimates", references: "_References", stamp_ns: int
+) -> CommandPlan | None:
+    received_ns = estimates.received_ns(stamp_ns)
+    if received_ns is None:
+        return None
+    has_reference = references.apply(tracker, received_ns)
+    state = estimates.read(stamp_ns)
+    if state is None or state.status in STALE or not has_reference:
+        return CommandPlan.hold(stamp_ns, tracker.system.n_a)
+    return tracker.step(state).plan
+
+
+def _differences(recorded: TrajectoryMessage, plan: CommandPlan, system: System) -> dict[str, float]:
+    keys = ("times_s", "u", "du", "tau_ff")
+    if len(recorded.times_s) != len(plan.times_s):
+        return dict.fromkeys(keys, float("inf"))
+    if plan.is_hold:
+        return {}
+    rows = (recorded.times_s, *(_columns(recorded, values, system) for values in _values(recorded)))
+    return {key: float(np.max(np.abs(getattr(plan, key) - row))) for key, row in zip(keys, rows, strict=True)}
+
+
+def _explain(recorded: TrajectoryMessage, plan: CommandPlan, key: str, largest: float) -> str:
+    where = f"plan at {recorded.stamp_ns * 1e-9:.3f} s"
+    if len(recorded.times_s) != len(plan.times_s):
+        return f"{where}: recorded with {len(recorded.times_s)} points, recomputed with {len(plan.times_s)}"
+    return f"{where}: {key} differs by {largest:.3g}"
+
+
+def _values(message: TrajectoryMessage) -> tuple[FloatArray, FloatArray, FloatArray]:
+    return message.position, message.velocity, message.effort
+
+
+def _columns(message: TrajectoryMessage, values: FloatArray, system: System) -> FloatArray:
+    """Return values (n, n_a) in the order of the system's joints; zeros where the message has none."""
+    missing = [name for name in system.joint_names if name not in message.names]
+    if missing:
+        raise BagError(
+            f"a plan or reference has no joint {', '.join(missing)}; it has {', '.join(message.names)}; "
+            "choose the system that the bag was recorded with"
+        )
+    if values.shape[1] == 0:
+        return np.zeros((len(message.times_s), system.n_a))
+    return values[:, [message.names.index(name) for name in system.joint_names]]
+
+
+def _rotation(wxyz: FloatArray) -> FloatArray:
+    return quaternion_to_matrix(wxyz / float(np.linalg.norm(wxyz)))
+
+
+class _Estimates:
+    """The recorded estimates by stamp, as the tracker reads them."""
+
+    def __init__(self, record: RunRecord, system: System) -> None:
+        joints, odometry = record.estimated_joints, record.estimated_odom
+        assert joints is not None and odometry is not None
+        self._system, self._series, self._odometry = system, joints, odometry
+        n = len(joints)
+        self._q = joints.select("position", system.joint_names)
+        self._v = joints.select("velocity", system.joint_names) if joints.velocity.shape[1] else np.zeros_like(self._q)
+        unknown = np.full((n, system.n_a), np.nan)
+        self._tau = joints.select("effort", system.joint_names) if joints.effort.shape[1] else unknown
+        self._rows = {stamp: row for row, stamp in enumerate(joints.t_ns.tolist())}
+        self._poses = {stamp: row for row, stamp in enumerate(odometry.t_ns.tolist())}
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the last configuration."""
+        self._q_guess = self._system.q_default
+
+    def received_ns(self, stamp_ns: int) -> int | None:
+        """Return when the estimate was received; None where half of it is not in the bag."""
+        if stamp_ns not in self._rows or stamp_ns not in self._poses:
+            return None
+        return int(self._series.receive_ns[self._rows[stamp_ns]])
+
+    def read(self, stamp_ns: int) -> EstimatedState | None:
+        """Return the state; None where the tracker refuses the messages."""
+        row, pose = self._rows[stamp_ns], self._poses[stamp_ns]
+        odometry = self._odometry
+        covariance = odometry.covariance[pose][np.ix_(ROTATION_FIRST, ROTATION_FIRST)]
+        R_WB = _rotation(odometry.quaternion_wxyz[pose])
+        motion = ObjectMotion(R_WB, odometry.position_m[pose], odometry.twist[pose][ROTATION_FIRST], covariance)
+        joints = (self._q[row], self._v[row], self._tau[row])
+        if not all(np.isfinite(values).all() for values in (R_WB, motion.p_WB, motion.V_WB, covariance, *joints[:2])):
+            return None
+        state = state_from_motion(self._system, stamp_ns, motion, joints, self._q_guess)
+        self._q_guess = state.q
+        return EstimatedState(state.t_ns, state.q, state.v, state.tau, state.covariance_u, self._series.notes[row])
+
+
+class _References:
+    """Gives the tracker the references that were received before a tick, as the node pairs them."""
+
+    def __init__(self, record: RunRecord, system: System) -> None:
+        self._system = system
+        messages: list[ReferenceMessage] = [*record.references, *record.object_references]
+        self._waiting = sorted(messages, key=lambda message: message.receive_ns)
+        self._commands: TrajectoryMessage | None = None
+        self._objects: ObjectTrajectoryMessage | None = None
+        self._is_set = False
+
+    def apply(self, tracker: Controller, until_ns: int) -> bool:
+        """Hand over what was received until then; returns whether there is a reference to follow."""
+        while self._waiting and self._waiting[0].receive_ns <= until_ns:
+            message = self._waiting.pop(0)
+            if isinstance(message, ObjectTrajectoryMessage):
+                self._objects = message
+            elif len(message.times_s):
+                self._commands = message
+            else:
+                self._drop()
+                continue
+            self._pair(tracker)
+        return self._is_set
+
+    def _pair(self, tracker: Controller) -> None:
+        commands, objects = self._commands, self._objects
+        if commands is None or objects is None or commands.stamp_ns != objects.stamp_ns:
+            return
+        try:
+            tracker.set_reference(Reference(commands.stamp_ns, read_reference(self._system, commands, objects)))
+            self._is_set = True
+        except InputError:
+            self._drop()  # the node refuses it too
+
+    def _drop(self) -> None:
+        self._commands = self._objects = None
+        self._is_set = False

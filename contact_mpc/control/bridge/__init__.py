@@ -1,0 +1,4 @@
+"""The 1 kHz command bridge without ROS: joint impedance, guard, plan buffer, watches, causes.
+
+All that a safety reviewer reads: it needs only settings, model and task.
+"""

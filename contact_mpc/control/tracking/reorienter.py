@@ -1,0 +1,138 @@
+"""Goes to the reference's last pose, however far: segment after segment, each planned from the state that is there.
+
+A segment is followed by the tracker (the object is held and moves) or played back (fingers let go and grip anew). When
+a segment has ended, the planner says what comes next from the estimated state, so that what one segment missed the
+next makes good; while it plans, the last command stays in force. Everything is a function of the states that were
+given, so that a recorded run can be recomputed.
+"""
+
+import time
+from dataclasses import replace
+from typing import Protocol
+
+from contact_mpc.control.tracking.config import TrackerConfig
+from contact_mpc.control.tracking.playback import Playback
+from contact_mpc.control.tracking.tracker import (
+    BAD_STATE,
+    NO_REFERENCE,
+    NOT_FOLLOWING,
+    OBJECT_LOST,
+    OK,
+    Reference,
+    Tracker,
+    TrackerOutput,
+)
+from contact_mpc.errors import InputError
+from contact_mpc.model.system import System
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.task.loop_records import CommandPlan, EstimatedState
+from contact_mpc.task.plan import Plan
+from contact_mpc.task.segment import Segment
+
+NS_PER_S = 1e9
+SETTLE_NS = 300_000_000  # a segment rests at its end so long before the next begins
+REGRASPING, NO_SEGMENT = "regrasping", "no_segment"
+
+
+class SegmentPlanner(Protocol):
+    """What plans segments; a function of the calls since `begin`."""
+
+    def begin(self, plan: Plan) -> None:
+        """Take the reference, of which the last pose of the objects is the goal."""
+
+    def next_segment(self, q: FloatArray, u: FloatArray) -> Segment | None:
+        """Return the segment from the state q (n_q,) under the command u (n_a,); None where the goal is reached."""
+
+
+class Reorienting:
+    """Turns without end: plans segments from the measured state and follows them. It has the face of `Tracker`.
+
+    Parameters
+    ----------
+    system, config
+        What moves, and the parameters of the tracker.
+    planner : SegmentPlanner
+        What comes next.
+    """
+
+    def __init__(self, system: System, config: TrackerConfig, planner: SegmentPlanner) -> None:
+        self.system, self.config, self._planner = system, config, planner
+        self._tracker, self._player = Tracker(system, config), Playback(system, config)
+        self.period_ns = self._tracker.period_ns
+        self._reference: Reference | None = None
+        self._segment: Segment | None = None
+        self._end_ns = 0
+        self._last: CommandPlan | None = None
+        self._failure = ""
+
+    def warm_up(self) -> None:
+        """Compile the tracker."""
+        self._tracker.warm_up()
+
+    def reset(self) -> None:
+        """Forget the segment: the next state begins a new one."""
+        self._tracker.reset()
+        self._segment, self._last, self._failure = None, None, ""
+
+    def set_reference(self, reference: Reference | None) -> None:
+        """Go to the last pose of another reference from now on; None holds."""
+        self.reset()
+        self._reference = reference
+        self._tracker.set_reference(None)
+        if reference is not None:
+            self._planner.begin(reference.plan)
+
+    def step(self, state: EstimatedState) -> TrackerOutput:
+        """Follow the segment that is due, and plan the next where it has ended."""
+        started = time.perf_counter()
+        if self._reference is None or state.t_ns < self._reference.start_ns:
+            return self._hold(state, NO_REFERENCE)
+        try:
+            self.system.check_q(state.q)
+        except InputError:
+            return self._hold(state, BAD_STATE)
+        if self._failure:
+            return self._hold(state, self._failure)
+        if self._segment is None or state.t_ns >= self._end_ns:
+            self._go_on(state)
+        output = self._follow(state)
+        if output.status in (OBJECT_LOST, NOT_FOLLOWING):  # from the segment: let go and grip anew where it is now
+            self._tracker.reset()
+            self._go_on(state)
+            output = self._follow(state)
+        if not output.plan.is_hold:
+            self._last = output.plan
+        return replace(output, solve_ms=1e3 * (time.perf_counter() - started))
+
+    def _go_on(self, state: EstimatedState) -> None:
+        """Begin the next segment at the state; without one the last goes on resting at its end."""
+        u = self._command_at(state.t_ns)
+        segment = self._planner.next_segment(state.q, u)
+        if segment is None:
+            return
+        if segment.plan is None:
+            self._failure = f"{NO_SEGMENT}: {segment.reason}"
+            return
+        self._segment = segment
+        self._end_ns = state.t_ns + round(float(segment.plan.times_s[-1]) * NS_PER_S) + SETTLE_NS
+        reference = Reference(state.t_ns, segment.plan)
+        if segment.is_tracked:
+            self._tracker.set_reference(reference)
+            self._tracker.go_on_from(self._last)
+        else:
+            self._player.set_reference(reference)
+
+    def _follow(self, state: EstimatedState) -> TrackerOutput:
+        if self._failure or self._segment is None:
+            return self._hold(state, self._failure or OK)
+        if self._segment.is_tracked:
+            return self._tracker.step(state)
+        return replace(self._player.step(state), status=REGRASPING)
+
+    def _command_at(self, t_ns: int) -> FloatArray:
+        """Return the command in force at t_ns: that of the last plan, of the reference before the first."""
+        assert self._reference is not None
+        return self._reference.plan.u[0].copy() if self._last is None else self._last.sample_u(t_ns)
+
+    def _hold(self, state: EstimatedState, status: str) -> TrackerOutput:
+        return TrackerOutput(CommandPlan.hold(state.t_ns, self.system.n_a), status)

@@ -1,0 +1,1 @@
+"""What is asked of a dynamics rather than stepped: equilibria, contact forces, random states, randomized smoothing."""

@@ -1,0 +1,1 @@
+"""Many trials with perturbed starts and plants: drawing, running, storing, statistics. Draws no pictures."""

@@ -1,0 +1,1 @@
+"""Start grasps: force balance, search over postures, rolling contact."""

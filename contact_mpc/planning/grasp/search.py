@@ -1,0 +1,244 @@
+"""Search for a start posture from which the fingers can roll an object to every goal that it shall reach.
+
+Random object positions and finger postures, each finger closed along its flexion joints until its nearest geometry is
+`CONTACT_GAP_M` from the object; kept when forces balance the object, then scored by rolling along every path: how far
+it gets with the given friction, then with ever less (`FRICTION_STEPS`), then the room that is left to the joint limits
+and the conditioning of what the joints can do to the object. After the first `RANDOM_SHARE` of the samples the best is
+varied instead.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_mpc.dynamics.contact_dynamics import build_model
+from contact_mpc.dynamics.smoothed.newton import make_newton, measure_gaps
+from contact_mpc.geometry.fingers import contact_jacobian, finger_of_pairs, first_body
+from contact_mpc.model.lengths import tangent_lengths
+from contact_mpc.model.rotations import rotation_exp
+from contact_mpc.model.system import System
+from contact_mpc.planning.grasp.balance import Grasp, compute_grasp
+from contact_mpc.planning.grasp.rolling import roll_along
+from contact_mpc.settings.arrays import FloatArray
+
+IntArray = NDArray[np.int64]
+CONTACT_GAP_M = 3e-4
+CLEARANCE_M = 2e-3  # of all that does not hold the object, at the start and on the way
+LIMIT_ROOM_RAD = 0.05  # of a start posture
+TRIES_PER_FINGER = 40
+BISECTIONS = 30
+FRICTION_STEPS = (1.0, 0.8, 0.65)  # shares of the friction: the margin in the cones on the way
+USEFUL_ROOM_RAD = 0.15  # more room to the joint limits does not count
+RANDOM_SHARE = 0.4
+VARIATION_M, VARIATION_RAD = 0.003, 0.06  # standard deviations of a variation of object and joints
+
+
+@dataclass(frozen=True)
+class GraspCandidate:
+    """A posture with its commands and its score.
+
+    Attributes
+    ----------
+    fractions : tuple of float
+        Mean share of the paths at each of `FRICTION_STEPS`; the next is tried only after a complete one.
+    limit_room_rad : float
+        Least room to a joint limit on the way, rad.
+    conditioning : float
+        Smallest over largest singular value of `object_response`, -.
+    """
+
+    q: FloatArray
+    grasp: Grasp
+    fractions: tuple[float, ...]
+    limit_room_rad: float
+    conditioning: float
+
+    @property
+    def fraction(self) -> float:
+        """Mean share of the paths at the given friction."""
+        return self.fractions[0]
+
+    @property
+    def score(self) -> float:
+        """Larger is better: completeness with ever less friction first, then room to the limits and conditioning."""
+        room = min(self.limit_room_rad, USEFUL_ROOM_RAD) / USEFUL_ROOM_RAD if self.fraction >= 1.0 else 0.0
+        return sum(self.fractions) + 0.5 * room + 0.2 * self.conditioning
+
+
+class GraspSearch:
+    """Samples postures of one system for paths of its object.
+
+    Parameters
+    ----------
+    paths : callable
+        Given a start q (n_q,), the object paths [(n, n_q_u), ...] that the grasp must serve.
+    spread_m : float
+        Half width of the box of object positions about that of q_centre, m.
+    spread_rad : float
+        Half width of the box of rotation vectors by which the object is turned from q_centre, rad.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        q_centre: FloatArray,
+        paths: Callable[[FloatArray], list[FloatArray]],
+        seed: int,
+        minimum_force_n: float = 1.0,
+        friction: float = 0.5,
+        spread_m: float = 0.015,
+        spread_rad: float = 0.0,
+    ) -> None:
+        self.system, self.q_centre, self.paths = system, q_centre, paths
+        self.minimum_force_n, self.friction, self.spread_m = minimum_force_n, friction, spread_m
+        self.spread_rad = spread_rad
+        self.rng = np.random.default_rng(seed)
+        self._model = build_model(system)
+        self._newton = make_newton(self._model)
+        self._fingers = self._find_fingers()
+
+    def _find_fingers(self) -> list[tuple[IntArray, IntArray]]:
+        """Return per branch of the robots: indices into q_a, and contact pairs."""
+        system, fingers = self.system, []
+        bodies = [int(system.tree.dof_body[system.n_v_u + a]) for a in range(system.n_a)]
+        branches = [first_body(system, body) for body in bodies]
+        owners = finger_of_pairs(system).tolist()
+        for branch in dict.fromkeys(branches):
+            joints = np.array([a for a in range(system.n_a) if branches[a] == branch])
+            fingers.append((joints, np.array([c for c, owner in enumerate(owners) if owner == branch])))
+        return fingers
+
+    def _gaps(self, q: FloatArray) -> FloatArray:
+        return np.asarray(measure_gaps(self._model, self._newton, q))
+
+    def _flexion(self, joints: IntArray) -> FloatArray:
+        """Return a random direction of bending: +-1 towards the wider limit for the distal joints, some of it."""
+        low, high = self.system.q_min[joints], self.system.q_max[joints]
+        closing = np.where(np.abs(high) >= np.abs(low), 1.0, -1.0)
+        return closing * np.where(np.arange(len(joints)) > 0, self.rng.uniform(0.3, 1.0, len(joints)), 0.0)
+
+    def _close_finger(self, q: FloatArray, joints: IntArray, pairs: IntArray) -> bool:
+        """Bend the distal joints of one finger in q until it touches with its last geometry; False if it cannot."""
+        low, high = self.system.q_min[joints], self.system.q_max[joints]
+        for _ in range(TRIES_PER_FINGER):
+            bend, share = self._flexion(joints), self.rng.uniform(0.1, 0.7, len(joints))
+            base = np.where(np.abs(high) >= np.abs(low), low + share * (high - low), high - share * (high - low))
+            if self._bend_until_touch(q, joints, pairs, base, 1.5 * bend):
+                return True
+        return False
+
+    def _bend_until_touch(
+        self, q: FloatArray, joints: IntArray, pairs: IntArray, base: FloatArray, bend: FloatArray
+    ) -> bool:
+        """Move one finger in q from base towards base + bend until it touches; False if it does not, or not well."""
+        first, low, high = self.system.n_q_u, self.system.q_min[joints], self.system.q_max[joints]
+        open_s, closed_s = 0.0, 1.0
+        q[first + joints] = base
+        if self._gaps(q)[pairs].min() < CONTACT_GAP_M:
+            return False
+        for _ in range(BISECTIONS):
+            middle = 0.5 * (open_s + closed_s)
+            q[first + joints] = base + middle * bend
+            if self._gaps(q)[pairs].min() < CONTACT_GAP_M:
+                closed_s = middle
+            else:
+                open_s = middle
+        gaps, q_a = self._gaps(q)[pairs], q[first + joints]
+        touches = gaps.min() < 2.0 * CONTACT_GAP_M and np.argmin(gaps) == len(gaps) - 1
+        return bool(touches and np.all((q_a > low + LIMIT_ROOM_RAD) & (q_a < high - LIMIT_ROOM_RAD)))
+
+    def sample(self) -> GraspCandidate | None:
+        """Return one random candidate, None where it cannot hold the object."""
+        turn = self.rng.uniform(-self.spread_rad, self.spread_rad, 3)
+        q = self._place_object(self.q_centre, self.rng.uniform(-self.spread_m, self.spread_m, 3), turn)
+        if not all(self._close_finger(q, joints, pairs) for joints, pairs in self._fingers):
+            return None
+        return self.judge(q)
+
+    def vary(self, candidate: GraspCandidate) -> GraspCandidate | None:
+        """Return a candidate nearby, None where it cannot hold the object."""
+        scale = self.rng.uniform(0.1, 1.0)
+        turn = scale * min(VARIATION_RAD, self.spread_rad) * self.rng.standard_normal(3)
+        q = self._place_object(candidate.q, scale * VARIATION_M * self.rng.standard_normal(3), turn)
+        first = self.system.n_q_u
+        for joints, pairs in self._fingers:
+            bend = self._flexion(joints)
+            moved = q[first + joints] + scale * VARIATION_RAD * self.rng.standard_normal(len(joints))
+            if not self._bend_until_touch(q, joints, pairs, moved - 0.3 * bend, 0.6 * bend):
+                return None
+        return self.judge(q)
+
+    def _place_object(self, q: FloatArray, offset: FloatArray, turn: FloatArray) -> FloatArray:
+        R, p = self.system.object_pose(q)
+        q = q.copy()
+        q[: self.system.n_q_u] = self.system.q_from_object_pose(rotation_exp(turn) @ R, p + offset, q)
+        return q
+
+    def judge(self, q: FloatArray) -> GraspCandidate | None:
+        """Return the candidate at q (n_q,), None where it cannot hold the object."""
+        if self._gaps(q).min() < 0.5 * CONTACT_GAP_M:
+            return None
+        grasp = compute_grasp(self.system, q, self.minimum_force_n, self.friction)
+        if not grasp.is_balanced or len(grasp.pairs) < len(self._fingers):
+            return None
+        return self._score(q, grasp)
+
+    def _score(self, q: FloatArray, grasp: Grasp) -> GraspCandidate:
+        fractions: list[float] = []
+        room = np.inf
+        for step in FRICTION_STEPS:
+            if fractions and fractions[-1] < 1.0:
+                break
+            shares = []
+            for path in self.paths(q):
+                rolled = roll_along(self.system, q, path, grasp.pairs, self.minimum_force_n, step * self.friction)
+                shares.append(self._clear_instants(rolled.q, grasp.pairs) / len(path))
+                if step == 1.0:
+                    room = min(room, self._room(rolled.q) if len(rolled.q) else 0.0)
+            fractions.append(float(np.mean(shares)))
+        values = np.linalg.svd(object_response(self.system, q, grasp.pairs), compute_uv=False)
+        return GraspCandidate(q, grasp, tuple(fractions), room, float(values[-1] / values[0]))
+
+    def _clear_instants(self, q: FloatArray, pairs: IntArray) -> int:
+        """Return how many of the first rows of q (n, n_q) keep all contacts but `pairs` at `CLEARANCE_M`."""
+        for k, row in enumerate(q):
+            gaps = self._gaps(row).copy()
+            gaps[pairs] = np.inf
+            if np.min(gaps) < CLEARANCE_M:
+                return k
+        return len(q)
+
+    def _room(self, q: FloatArray) -> float:
+        q_a = q[:, self.system.n_q_u :]
+        return float(min(np.min(q_a - self.system.q_min), np.min(self.system.q_max - q_a)))
+
+
+def object_response(system: System, q: FloatArray, pairs: IntArray) -> FloatArray:
+    """Return (n_v_u, n_a): the objects' displacement, in m (see `tangent_lengths`), for a motion of the joints.
+
+    B_u of sticking contacts, -(J_u' J_u)^-1 J_u' J_a: its least singular value is that of the direction in which the
+    joints can do least.
+    """
+    model = build_model(system)
+    ws = make_newton(model)
+    measure_gaps(model, ws, q)
+    J = np.vstack([contact_jacobian(model.pairs, ws.con, c, system.n_v) for c in pairs])
+    lengths = tangent_lengths(system)[: system.n_v_u]
+    return np.asarray(lengths[:, None] * np.linalg.lstsq(J[:, : system.n_v_u], -J[:, system.n_v_u :], rcond=None)[0])
+
+
+def search_grasp(
+    search: GraspSearch, samples: int, progress: Callable[[int, float], None] | None = None
+) -> GraspCandidate | None:
+    """Return the best of so many samples; progress(count, best score) is called after each."""
+    best: GraspCandidate | None = None
+    for count in range(samples):
+        is_random = best is None or count < RANDOM_SHARE * samples
+        candidate = search.sample() if is_random or best is None else search.vary(best)
+        if candidate is not None and (best is None or candidate.score > best.score):
+            best = candidate
+        if progress is not None:
+            progress(count + 1, best.score if best else 0.0)
+    return best

@@ -1,0 +1,1 @@
+"""The nonlinear program of a push: variables, residuals, bounds, first guess, compiled functions."""

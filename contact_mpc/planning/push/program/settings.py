@@ -1,0 +1,80 @@
+"""Parameters of the contact-implicit program and of its solution."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class ContactImplicitSettings(BaseModel):
+    """Everything that a user may set; keys carry units. Defaults are the paper's where it gives one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    stages: int = Field(default=40, ge=5, le=200, description="N, stages over the horizon")
+    horizon_s: float = Field(default=1.5, gt=0.0, le=10.0, description="T; the step is T / (N - 1)")
+    friction_form: Literal["next", "printed"] = Field(
+        default="next", description="(12) on the velocity after the step (next), or at the same index (printed)"
+    )
+    restitution: float = Field(default=0.0, ge=0.0, le=1.0, description="epsilon of (10), -")
+    object_at_rest: bool = Field(
+        default=True, description="whether the block must be at rest at the end; the paper leaves its velocity free"
+    )
+    clearance_m: float = Field(default=0.05, ge=0.0, le=1.0, description="least height of the tool's head, m")
+    rod_clearance_m: float = Field(
+        default=0.015, ge=0.0, le=0.5, description="least distance of the rod's axis behind the virtual plane, m"
+    )
+    tau_weight: float = Field(default=1.0, gt=0.0, le=1e3, description="R of (7), on the diagonal")
+    velocity_weights: tuple[float, ...] = Field(
+        default=(0.05, 0.05, 0.05, 0.5, 0.5), description="Q of (7), on the diagonal, per joint: the wrist costs more"
+    )
+    limit_share: float = Field(
+        default=1.0, gt=0.0, le=1.0, description="share of the URDF's torque and velocity limits that a plan may use"
+    )
+    relaxations: tuple[float, ...] = Field(
+        default=(1e-2,), min_length=1, description="sigma of the relaxed complementarity, one search after the other"
+    )
+    contact_times_s: tuple[float, ...] = Field(
+        default=(0.38, 0.54), min_length=1, description="when the initial guesses touch: one start each, ranked by cost"
+    )
+    contact_spacing: int = Field(
+        default=2,
+        ge=1,
+        le=50,
+        description="a start may touch at its contact time, this many steps before and after, and so on; 1: any step",
+    )
+    tolerance: float = Field(default=1e-8, gt=0.0, le=1e-3, description="largest residual of an accepted plan")
+    iterations: int = Field(default=150, ge=10, le=5000, description="most iterations per solve")
+    caution: float = Field(
+        default=0.12,
+        ge=0.0,
+        lt=1.0,
+        description="receding horizon: the first push aims short by this share of the way, ...",
+    )
+    caution_m: float = Field(
+        default=0.05,
+        ge=0.0,
+        le=1.0,
+        description="... and by this, m: a second push by a few cm often has no solution",
+    )
+    later_caution: float = Field(
+        default=0.1,
+        ge=0.0,
+        lt=1.0,
+        description="receding horizon: later pushes, which are slow, aim short by this share of what is missing",
+    )
+    correct_from_m: float = Field(
+        default=0.01, gt=0.0, le=1.0, description="receding horizon: an object that stops this short is pushed again, m"
+    )
+    spin_decay: float = Field(
+        default=1.0,
+        ge=0.0,
+        le=100.0,
+        description="receding horizon: p of a block that turns while it slides, omega ~ v^p; see `steering`",
+    )
+    search_delay_s: float = Field(
+        default=0.4,
+        ge=0.0,
+        le=5.0,
+        description="receding horizon: the plan of another push begins so long after the state it was searched from",
+    )
+    tool_link: str = Field(default="tool", description="link whose sphere is the head of the tool")

@@ -1,0 +1,1 @@
+"""Pushes planned again while they run: receding horizon, observer of the slide, aim."""

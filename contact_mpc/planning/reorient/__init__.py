@@ -1,0 +1,1 @@
+"""Turns too large for one grasp, as segments of turns and new grasps."""

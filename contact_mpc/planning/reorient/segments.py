@@ -1,0 +1,289 @@
+"""Turns of any size for what looks the same however it is turned, a ball: lift and turn, put down, grip anew.
+
+One grasp turns by `turn_deg` at most. So a long way is cut: the fingers lift the object off its support and turn it
+about the axis of what is left (trajectory optimisation from fingers that roll), put it down, let go, and travel back to
+the grasp of the start, moved to where the object lies. Each segment is planned from the measured state, so what one
+missed the next makes good. Wrong for an object whose shape does not fit the start's grasp after a turn; such a grasp
+is refused by its balance. Nothing holds the object while it lies: the support must be level. In a system without
+supports the object stays where it is let go.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from contact_mpc.dynamics.contact_dynamics import build_model
+from contact_mpc.dynamics.smoothed.newton import make_newton, measure_gaps
+from contact_mpc.geometry.fingers import closest_pair_per_finger, contact_jacobian, finger_of_pairs
+from contact_mpc.model.rotations import rotation_exp, rotation_log
+from contact_mpc.model.system import System
+from contact_mpc.optimisation.trajectory import TrackingProblem, TrajoptConfig, optimise_commands
+from contact_mpc.planning.grasp.balance import compute_grasp
+from contact_mpc.planning.grasp.rolling import RollingPath, roll_along
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.yaml_files import validate
+from contact_mpc.task.interpolation import smooth_step
+from contact_mpc.task.plan import Plan
+from contact_mpc.task.segment import Segment
+from contact_mpc.task.task import TaskConfig
+from contact_mpc.version import __version__
+
+RETREAT_STEP_M = 5e-4
+RETREAT_STEPS = 100
+LIFT_SHARE = 0.25  # of a turn, over which the object is lifted, and put down again
+SHIFT_INSTANTS = 6
+DAMPING_M2 = 1e-4  # of a fingertip's motion by its joints, m^2 / rad^2: where that is little it moves less than asked
+PRESS_S = 0.3  # time in which the commands of a turn take over where the fingers really rest
+LOOSE_M = 1e-3  # gap to which fingers let go slowly: at what speed they slide off, the object rolls on
+FIRST_OFFSET_M = 1e-3  # of the object from where the start holds it: with more the fingers grip anew at once
+LEAST_TURN_RAD = 0.05  # less than this is no progress
+HALF_TURN_RAD = 0.05  # so near to half a turn the fingers turn whichever way they can roll further
+
+
+class ReorientationConfig(BaseModel):
+    """Parameters of turns with new grasps: section `planner` of a task with method regrasp."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    method: Literal["regrasp"] = "regrasp"
+    turn_deg: float = Field(default=25.0, gt=0.0, le=90.0, description="most that one grasp turns, deg")
+    arrived_deg: float = Field(default=2.0, gt=0.0, le=45.0, description="measured error from which on it rests, deg")
+    turn_s: float = Field(default=3.0, gt=0.0, description="time of a turn, s")
+    put_down_s: float = Field(default=1.0, gt=0.0, description="time to put the object down where it was held, s")
+    press_m: float = Field(default=2.5e-3, ge=0.0, description="depth in the support to put down to, m")
+    lift_m: float = Field(default=4e-3, ge=0.0, description="height over the start while turning, m")
+    clearance_m: float = Field(default=5e-3, gt=0.0, description="gap of the fingers on their way to a new grasp, m")
+    release_s: float = Field(default=0.5, gt=0.0, description="time in which all forces go to zero together, s")
+    loosen_s: float = Field(default=0.3, gt=0.0, description="time to move off by the first mm, s")
+    retreat_s: float = Field(default=0.3, gt=0.0, description="time to move off, s")
+    travel_s: float = Field(default=0.5, gt=0.0, description="time to travel to the new grasp, s")
+    approach_s: float = Field(default=0.6, gt=0.0, description="time to touch, s")
+    grip_s: float = Field(default=0.5, gt=0.0, description="time to press, s")
+    minimum_force_n: float = Field(default=3.0, gt=0.0, description="normal force per finger, N")
+    grasp_friction: float = Field(default=0.4, gt=0.0, description="friction of the cones of those forces, -")
+    trajopt: TrajoptConfig = TrajoptConfig()
+
+
+@dataclass(frozen=True)
+class Shifted:
+    """The start's grasp with the object elsewhere: q (n_q,) that touches, commands u (n_a,) that hold."""
+
+    q: FloatArray
+    u: FloatArray
+
+
+class ReorientationPlanner:
+    """Plans the segments of `contact_mpc.control.tracking.reorienter`.
+
+    Parameters
+    ----------
+    system : System
+        Hand, object and its support.
+    start_q, start_u : (n_q,), (n_a,) array
+        The grasp that every turn begins with.
+    config : ReorientationConfig
+        Parameters.
+    """
+
+    def __init__(self, system: System, start_q: FloatArray, start_u: FloatArray, config: ReorientationConfig) -> None:
+        self.system, self.config, self._start = system, config, Shifted(start_q, start_u)
+        self._model = build_model(system)
+        self._newton = make_newton(self._model)
+        self._turning_model = build_model(system, config.trajopt.h_s, config.trajopt.friction)
+        fingers, gaps = finger_of_pairs(system), self._gaps(start_q)
+        self._grips = compute_grasp(system, start_q, config.minimum_force_n, config.grasp_friction).pairs
+        self._p_held = system.object_pose(start_q)[1]
+        self._p_lying, self._up = self._p_held, np.zeros(3)
+        support = np.flatnonzero(fingers < 0)
+        if len(support):
+            nearest = support[np.argmin(gaps[support])]
+            self._p_lying = self._p_held - float(gaps[nearest]) * self._newton.con.n[nearest]
+            self._up = self._newton.con.n[nearest].copy()
+        self._grasp: Shifted | None = None
+
+    def begin(self, plan: Plan) -> None:
+        """Take the reference's last pose as the goal; the fingers are at its start."""
+        self._R_goal = self.system.object_pose(plan.q[-1])[0]
+        self._grasp, self._is_first = None, True
+
+    def next_segment(self, q: FloatArray, u: FloatArray) -> Segment | None:
+        """Return the segment from the state q (n_q,) under the command u (n_a,); None where the goal is reached."""
+        R, p = self.system.object_pose(q)
+        left = rotation_log(np.ascontiguousarray(self._R_goal @ R.T))
+        if np.linalg.norm(left) <= np.deg2rad(self.config.arrived_deg):
+            return None
+        if self._is_first and np.linalg.norm(p - self._p_held) < FIRST_OFFSET_M:
+            self._grasp = self._shift(p)
+        self._is_first = False
+        if self._grasp is None:
+            if float((p - self._p_lying) @ self._up) > 0.5 * self.config.lift_m:
+                return self._put_down(q, u)
+            return self._regrasp(q, u)
+        return self._turn(self._grasp, q, u, left)
+
+    # Turns.
+
+    def _turn(self, grasp: Shifted, q_now: FloatArray, u: FloatArray, left: FloatArray) -> Segment:
+        """Return the turn that one grasp makes of the rotation vector `left` (3,), in W, and use the grasp up.
+
+        On an object of another size the fingers rest elsewhere than planned, with other forces. Commands that are
+        moved as far as the joints are stretch the joints' springs as planned, so that the forces are those planned.
+        """
+        system, self._grasp = self.system, None
+        q = self._place(grasp.q, system.object_pose(q_now)[0], system.object_pose(grasp.q)[1])
+        moved = (q_now - grasp.q)[system.n_q_u :]
+        _, way, rolled = max((self._roll_far(q, item) for item in _ways_round(left)), key=lambda item: item[0])
+        if not rolled.is_complete:
+            return Segment(None, reason=f"no turn from this grasp: {rolled.reason}")
+        return self._optimise(q, u, way, rolled, moved)
+
+    def _roll_far(self, q: FloatArray, left: FloatArray) -> tuple[float, FloatArray, RollingPath]:
+        """Return how far, rad, fingers at q (n_q,) roll along a turn of `left` (3,), the object's way, and theirs."""
+        whole = float(np.linalg.norm(left))
+        angle = min(whole, np.deg2rad(self.config.turn_deg))
+        while True:
+            way = self._turning_way(q, left * (angle / whole), angle == whole)
+            rolled = self._roll(q, way)
+            shorter = angle * 0.9 * max(len(rolled.q), 1) / len(way)
+            if rolled.is_complete or shorter < min(LEAST_TURN_RAD, whole):
+                return angle if rolled.is_complete else 0.0, way, rolled
+            angle = shorter
+
+    def _turning_way(self, q: FloatArray, turn: FloatArray, is_last: bool) -> FloatArray:
+        """Return rows (T + 1, n_q) of the object that is lifted, turned, and put down again unless it is the last."""
+        R, p = self.system.object_pose(q)
+        p_end = self._p_held if is_last else self._p_lying - self.config.press_m * self._up
+        T = max(2, round(self.config.turn_s / self.config.trajopt.h_s))
+        rows = []
+        for s in np.arange(T + 1) / T:
+            height = _smooth(s / LIFT_SHARE) * (1.0 if is_last else _smooth((1.0 - s) / LIFT_SHARE))
+            position = p + _smooth(s) * (p_end - p) + self.config.lift_m * height * self._up
+            rows.append(self._place(q, rotation_exp(_smooth(s) * turn) @ R, position))
+        return np.array(rows)
+
+    def _optimise(
+        self, q: FloatArray, u: FloatArray, way: FloatArray, rolled: RollingPath, moved: FloatArray
+    ) -> Segment:
+        """Return the plan of a turn from q (n_q,), u (n_a,) along `way`; its commands are moved by `moved` (n_a,)."""
+        config, system = self.config.trajopt, self.system
+        problem = TrackingProblem(q, u, way, rolled.u[1:])
+        found = optimise_commands(system, self._turning_model, problem, config)
+        if not found.is_feasible:
+            return Segment(None, reason="the model has no next state along the turn")
+        hz = found.horizon
+        share = np.minimum(np.arange(1, len(way)) * config.h_s / PRESS_S, 1.0)[:, None]
+        commands = np.clip(hz.u + share * moved, system.q_min, system.q_max)
+        return Segment(
+            self._plan(config.h_s * np.arange(len(way), dtype=np.float64), hz.q.copy(), np.vstack([u, commands]))
+        )
+
+    def _put_down(self, q: FloatArray, u: FloatArray) -> Segment:
+        """Return the way down to the support, the fingers rolling from where they are."""
+        R, p = self.system.object_pose(q)
+        down = self._p_lying - self.config.press_m * self._up - p
+        rows = [self._place(q, R, p + _smooth(s) * down) for s in np.linspace(0.0, 1.0, SHIFT_INSTANTS)]
+        rolled = self._roll(q, np.array(rows))
+        if not rolled.is_complete:
+            return self._regrasp(q, u)
+        times_s = np.linspace(0.0, self.config.put_down_s, SHIFT_INSTANTS)
+        return Segment(self._plan(times_s, rolled.q, np.vstack([u, rolled.u[1:]])))
+
+    def _roll(self, q: FloatArray, way: FloatArray) -> RollingPath:
+        config = self.config
+        return roll_along(
+            self.system, q, way[:, : self.system.n_q_u], self._grips, config.minimum_force_n, config.grasp_friction
+        )
+
+    # New grasps.
+
+    def _regrasp(self, q: FloatArray, u: FloatArray) -> Segment:
+        """Return the fingers' way from where they are to the start's grasp about the object as it lies."""
+        system, config, first = self.system, self.config, self.system.n_q_u
+        R, p = system.object_pose(q)
+        self._grasp = self._shift(p)
+        touching = self._place(self._grasp.q, R, p)
+        clear = config.clearance_m
+        stops = [
+            u, q[first:], self._open(q, LOOSE_M)[first:], self._open(q, clear)[first:],
+            self._open(touching, clear)[first:], touching[first:], self._grasp.u,
+        ]  # fmt: skip
+        times_s = np.cumsum([
+            0.0, config.release_s, config.loosen_s, config.retreat_s, config.travel_s, config.approach_s, config.grip_s,
+        ])  # fmt: skip
+        rows = np.array([np.concatenate([q[:first], stop]) for stop in stops])
+        return Segment(self._plan(times_s, rows, np.array(stops)), is_tracked=False)
+
+    def _shift(self, p: FloatArray) -> Shifted:
+        """Return the start's grasp with the object at p (3,), m: the fingers roll there with it, as far as they can."""
+        start, system = self._start, self.system
+        R, p_start = system.object_pose(start.q)
+        p = p + max(0.0, float((self._p_lying - p) @ self._up)) * self._up
+        rows = [self._place(start.q, R, p_start + s * (p - p_start)) for s in np.linspace(0.0, 1.0, SHIFT_INSTANTS)]
+        rolled = self._roll(start.q, np.array(rows))
+        return Shifted(rolled.q[-1], rolled.u[-1]) if len(rolled.q) else start
+
+    def _open(self, q: FloatArray, clearance_m: float) -> FloatArray:
+        """Return q (n_q,) with every finger moved away from the object, straight along the normals of its contacts."""
+        system, q = self.system, q.copy()
+        first, fingers = system.n_q_u, finger_of_pairs(system)
+        for _ in range(RETREAT_STEPS):
+            gaps = self._gaps(q)
+            near = closest_pair_per_finger(fingers, gaps, clearance_m)
+            near = near[fingers[near] >= 0]
+            if not len(near):
+                break
+            for c in near:
+                J = contact_jacobian(self._model.pairs, self._newton.con, c, system.n_v)[:, system.n_v_u :]
+                step = RETREAT_STEP_M * self._newton.con.n[c]
+                q[first:] += J.T @ np.linalg.solve(J @ J.T + DAMPING_M2 * np.eye(3), step)
+            q[first:] = np.clip(q[first:], system.q_min, system.q_max)
+        return q
+
+    # Small parts.
+
+    def _gaps(self, q: FloatArray) -> FloatArray:
+        return np.array(measure_gaps(self._model, self._newton, q))
+
+    def _place(self, q: FloatArray, R: FloatArray, p: FloatArray) -> FloatArray:
+        """Return q (n_q,) with the object at (R, p)."""
+        q = q.copy()
+        q[: self.system.n_q_u] = self.system.q_from_object_pose(np.ascontiguousarray(R), p, q)
+        return q
+
+    def _plan(self, times_s: FloatArray, q: FloatArray, u: FloatArray) -> Plan:
+        return Plan(times_s, q, u, np.zeros_like(u), np.zeros((len(u), 0, 3)), {"planner": "reorientation"})
+
+
+def _ways_round(left: FloatArray) -> list[FloatArray]:
+    """Return a rotation vector (3,), and near half a turn, where noise decides which, that of the other way round."""
+    angle = float(np.linalg.norm(left))
+    return [left] if angle < np.pi - HALF_TURN_RAD else [left, left * (1.0 - 2.0 * np.pi / angle)]
+
+
+def _smooth(s: float) -> float:
+    """Return 3 s^2 - 2 s^3 of s, which is kept within 0 .. 1."""
+    return smooth_step(min(max(s, 0.0), 1.0))
+
+
+def make_goal_plan(task: TaskConfig) -> Plan:
+    """Return the reference of a reorientation: the start, and the goal at the task's duration."""
+    q = np.array([task.start_q, task.start_q])
+    q[1, : task.system.n_q_u] = task.system.q_from_object_pose(*task.goal_pose(), task.start_q)
+    u = np.array([task.start_u, task.start_u])
+    provenance = {**task.system.provenance(), "version": __version__, "task": task.name, "planner": "reorientation"}
+    times_s = np.array([0.0, task.duration_s])
+    return Plan(times_s, q, u, np.zeros_like(u), np.zeros((2, 0, 3)), provenance)
+
+
+def build_planner(task: TaskConfig) -> ReorientationPlanner:
+    """Return the planner of a task's segments.
+
+    Raises
+    ------
+    ConfigError
+        A parameter of the section `planner` is unknown or out of range.
+    """
+    config = validate(ReorientationConfig, task.planner, f"{task.path}: planner")
+    return ReorientationPlanner(task.system, task.start_q, task.start_u, config)

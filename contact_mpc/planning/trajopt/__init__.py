@@ -1,0 +1,1 @@
+"""Trajectory optimisation of a task: its program, gradients, and whether a start and a goal can be held."""

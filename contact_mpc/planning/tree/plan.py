@@ -1,0 +1,206 @@
+"""A plan through contact from start to goal: trees, their motions, and the proof under the unsmoothed model.
+
+A tree is grown to where the goal is near, or for one stage (`stages`); the path to its best node is made a motion of
+the second-order cone program, the unsmoothed model, and refined; so are those to nodes in other grasps, the nearest
+first. Where they end are places that a next tree may begin at, as the start is. All trees share one budget of nodes. At
+last the commands are replayed open loop from the start: a plan is valid where every step has a solution, commands stay
+within the joint limits, and the object ends within the tolerances.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_mpc.dynamics.contact_dynamics import ContactDynamics
+from contact_mpc.planning.tree.frontier import Place, best_of_grasps, next_place
+from contact_mpc.planning.tree.motion import Motion
+from contact_mpc.planning.tree.planner import SEED_STEP, GrownTree, TreePlanner
+from contact_mpc.planning.tree.problem import Problem
+from contact_mpc.planning.tree.refinement import Refiner
+from contact_mpc.planning.tree.timing import step_times
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.task.plan import Plan
+from contact_mpc.version import __version__
+
+NEAR, CLOSE = 2.0, 0.95  # tolerances of the goal within which a tree arrives: at first, and from within the first
+SAME = 1e-6  # rad, m: ends no further apart are one place
+LEAST_CHARGE = 5  # nodes of the budget that a tree costs at least: one that does not grow takes its time
+MOST_STUCK = 2  # trees at the start that hardly grow, before planning ends
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A plan replayed open loop: why it fails ("" where it does not), errors at its end in deg and mm."""
+
+    failure: str
+    angle_error_deg: float
+    position_error_mm: float
+
+
+@dataclass(frozen=True)
+class GlobalPlan:
+    """A plan, the trees behind it, and how it does.
+
+    Attributes
+    ----------
+    plan : Plan
+        As far as the motion goes, which may not be the goal.
+    trees : tuple of GrownTree
+        In the order of growth, those that led nowhere included. The plan goes along paths of some, one after the other.
+    is_free : (N + 1,) array of bool
+        Instants between grasps.
+    replay : Replay
+        Of the whole plan with the unsmoothed model.
+    status : str
+        "reached", or why not: "nodes", "stuck", "interrupted".
+    """
+
+    plan: Plan
+    trees: tuple[GrownTree, ...]
+    is_free: NDArray[np.bool_]
+    replay: Replay
+    status: str
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the goal is reached and the replay with the unsmoothed model reaches it, too."""
+        return self.status == "reached" and not self.replay.failure
+
+
+def plan_globally(
+    planner: TreePlanner,
+    seed: int,
+    nodes: int | None = None,
+    start: tuple[FloatArray, FloatArray] | None = None,
+    progress: Callable[[int, float], None] | None = None,
+) -> GlobalPlan:
+    """Plan from the problem's start, or from (q, u), to its goal; progress as in `TreePlanner.grow`.
+
+    nodes limits those of all trees together.
+    KeyboardInterrupt keeps the trees and the motion to the node nearest to the goal.
+
+    Raises
+    ------
+    InputError, PlanError
+        As `TreePlanner.grow`.
+    """
+    problem, config = planner.problem, planner.problem.file.rrt
+    left, stage_nodes = config.nodes if nodes is None else nodes, config.stage_nodes
+    dynamics, goal = _unsmoothed(problem), planner.goal
+    trees: list[GrownTree] = []
+    places: list[Place[Motion]] = []  # the first is the start
+    while True:
+        place = next_place(places) if places else None
+        if place is None or place is places[0]:
+            here, arrival, count = start, NEAR, stage_nodes
+        else:
+            here, arrival, count = (place.end.q, place.end.u), _arrival(problem, place.end), place.nodes(stage_nodes)
+        grown = planner.grow(
+            seed + SEED_STEP * len(trees), min(left, count), progress=progress, start=here, arrival=arrival
+        )
+        trees.append(grown)
+        left -= max(LEAST_CHARGE, len(grown.tree.q))
+        if place is None or place is places[0]:  # perhaps in another grasp than before
+            root = Motion(planner, grown.tree.q[0], grown.tree.u[0], dynamics)
+            place = Place(root, root.object_error(goal), place.tried if place else 0)
+            places[:1] = [place]
+        status = _go_on(places, place, grown)
+        best = min(places, key=lambda item: item.error).end
+        if problem.is_reached(best.q):
+            return _finish(best, tuple(trees), seed, "reached")
+        is_stuck = status == "stuck" and (left < 1 or (len(places) == 1 and place.tried >= MOST_STUCK))
+        if left < 1 or is_stuck or status == "interrupted":
+            return _finish(best, tuple(trees), seed, status if is_stuck or status == "interrupted" else "nodes")
+
+
+def _arrival(problem: Problem, motion: Motion) -> float:
+    """Return how near a tree from where a motion ends shall come, in tolerances."""
+    angle, distance = problem.errors(motion.q)
+    is_near = angle <= NEAR * problem.file.tolerance_deg and distance <= NEAR * problem.file.tolerance_mm
+    return CLOSE if is_near else NEAR
+
+
+def _go_on(places: list[Place[Motion]], place: Place[Motion], grown: GrownTree) -> str:
+    """Add the places nearer the goal to which paths of a tree lead from its own; return the tree's status."""
+    planner, status = place.end.planner, grown.status
+    ranks = planner.distances_to_goal(grown.tree.metrics) if place.is_near() else grown.tree.goal_distance
+    found: list[Motion] = []
+    try:
+        refiner = Refiner(planner, grown)
+        for node in best_of_grasps(grown.tree, ranks, 0, place.is_near(), grown.best_node):
+            found.append(place.end.copy())
+            refiner.refine(found[-1], node)
+            if planner.problem.is_reached(found[-1].q):
+                break
+    except KeyboardInterrupt:
+        status = "interrupted"
+    place.tried += 1
+    for motion in found:
+        new = place.lead_to(motion, motion.object_error(planner.goal))
+        if new.error < place.error and not any(_is_same(motion, other.end) for other in places):
+            places.append(new)
+    return status
+
+
+def _is_same(motion: Motion, other: Motion) -> bool:
+    """Whether two motions end at one place."""
+    return bool(np.all(np.abs(motion.q - other.q) <= SAME))
+
+
+def _unsmoothed(problem: Problem) -> ContactDynamics:
+    return ContactDynamics(problem.system, "socp", h_s=problem.file.rrt.h_s, friction=problem.file.friction)
+
+
+def _finish(motion: Motion, trees: tuple[GrownTree, ...], seed: int, status: str) -> GlobalPlan:
+    plan = _build_plan(motion, trees, seed)
+    is_free = np.array([False, *motion.rows.is_free])
+    return GlobalPlan(plan, trees, is_free, replay(motion.planner.problem, plan), status)
+
+
+def replay(problem: Problem, plan: Plan) -> Replay:
+    """Play the commands of a plan from its first configuration with the unsmoothed model."""
+    system, dynamics = problem.system, _unsmoothed(problem)
+    q, failure = plan.q[0], ""
+    for k, u in enumerate(plan.u[1:]):
+        result = dynamics.step(q, u)
+        if not result.is_converged:
+            failure = f"step {k}: {result.status}"
+            break
+        q = result.q_next
+        if np.any((u < system.q_min) | (u > system.q_max)):
+            failure = f"step {k}: a command outside the joint limits"
+            break
+    angle, distance = problem.errors(q)
+    if not failure and not problem.is_reached(q):
+        failure = f"ends {angle:.2f} deg and {distance:.2f} mm off the goal"
+    return Replay(failure, angle, distance)
+
+
+def _build_plan(motion: Motion, trees: tuple[GrownTree, ...], seed: int) -> Plan:
+    """Time the rows of a motion; forces become impulses of the steps."""
+    problem, rows, (q_start, u_start) = motion.planner.problem, motion.rows, motion.start
+    u, q = np.vstack([u_start, *rows.u]), np.vstack([q_start, *rows.q])
+    dt = step_times(problem.system, q, u, np.array(rows.is_free, dtype=np.bool_), problem.file.timing)
+    impulses = np.zeros((len(u), len(motion.planner.model.mu), 3))
+    if rows.force:
+        impulses[1:] = np.array(rows.force) * dt[:, None, None]
+    return Plan(
+        np.concatenate([[0.0], np.cumsum(dt)]), q, u, np.zeros_like(u), impulses, provenance(problem, trees, seed)
+    )
+
+
+def provenance(problem: Problem, trees: tuple[GrownTree, ...], seed: int) -> dict[str, Any]:
+    """Return what a plan or tree file records."""
+    return {
+        **problem.system.provenance(),
+        "version": __version__,
+        "planner": "rrt",
+        "seed": seed,
+        "tree_seeds": [grown.seed for grown in trees],
+        "problem": problem.file.name,
+        "parameters": problem.file.model_dump(mode="json"),
+        "nodes": [len(grown.tree.q) for grown in trees],
+    }

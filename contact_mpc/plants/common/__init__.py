@@ -1,0 +1,4 @@
+"""What every engine shares: face of a plant, perturbations, actuation, sensors.
+
+Imports settings, model and task alone.
+"""

@@ -1,0 +1,1 @@
+"""Drake (SAP) as plant."""

@@ -1,1 +1,0 @@
-"""Bags read without ROS: records, metrics, recomputed commands and HTML reports."""

@@ -1,0 +1,1 @@
+"""Self-contained HTML pages: figures, tables, animation. Reads results, computes none."""

@@ -1,0 +1,36 @@
+"""The page of ``contact-mpc evaluate``: rates by axis and by disturbance, errors of every trial, the failures."""
+
+from pathlib import Path
+from typing import Any
+
+from contact_mpc.report.figures import Figure
+from contact_mpc.report.rate_figures import error_scatter, rate_bars
+from contact_mpc.report.summary_page import write_page
+
+CAPTION = "Bars: 95 % intervals (Wilson)."
+
+
+def write_evaluation_report(result: dict[str, Any], folder: Path) -> Path:
+    """Write evaluation.html into a folder from the command's JSON result, and return its path."""
+    low, high = result["success_interval_95"]
+    subtitle = (
+        f"{result['plant']} · {result['controller']} · seed {result['seed']} · {result['trials']} trials · goal met "
+        f"{100 * result['success_rate']:.1f} % (95 %: {100 * low:.1f} to {100 * high:.1f} %) · {result['drops']} drops"
+    )
+    failures = [["run it again", "axis", "reason"]]
+    failures += [[item["command"], item["axis"], item["reason"]] for item in result["failures"]]
+    path = folder.expanduser() / "evaluation.html"
+    return write_page(path, result["task"], subtitle, build_figures(result), {"Failures": failures})
+
+
+def build_figures(result: dict[str, Any]) -> list[Figure]:
+    """Return the plots of an evaluation."""
+    figures = [
+        rate_bars("by_axis", "By axis", CAPTION, result["by_axis"]),
+        error_scatter("errors", result["outcomes"], result["tolerance_deg"], result["tolerance_mm"]),
+    ]
+    for name, bins in result["by_disturbance"].items():
+        groups = {f"{item['from']:.3g} to {item['to']:.3g}": item for item in bins}
+        title = f"By {name.replace('_', ' ')}"
+        figures.append(rate_bars(f"by_{name}", title, f"Thirds of the range. {CAPTION}", groups))
+    return figures

@@ -1,0 +1,57 @@
+"""Pieces of the self-contained HTML pages: head, plots, scripts; nothing in them is loaded from anywhere."""
+
+import html
+import json
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from contact_mpc.errors import InputError, ModelError
+from contact_mpc.report.figures import Figure
+
+
+def page_head(title: str) -> str:
+    """Return what stands before a page's body: its title, the style, and a note of every error of its scripts."""
+    return Template(asset("head.html")).substitute(title=html.escape(title), style=asset("report.css"))
+
+
+def plot_card(figure: Figure) -> str:
+    """Return the place on the page where a figure is drawn."""
+    kind = "card wide" if figure.is_wide else "card"
+    title, caption = html.escape(figure.title), html.escape(figure.caption)
+    return (
+        f'<div class="{kind}"><h2>{title}</h2><p class="caption">{caption}</p><div id="plot-{figure.key}"></div></div>'
+    )
+
+
+def plotly_source() -> str:
+    """Return the source of plotly.js that the plotly package carries; raises InputError where it is missing."""
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError as error:
+        raise InputError("a report needs plotly: pip install 'contact_mpc[report]', or run without --report") from error
+    return str(get_plotlyjs())
+
+
+def inline_json(data: Any) -> str:
+    """Return JSON that may stand inside a script element."""
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+
+
+def asset(name: str) -> str:
+    """Return the text of a file in report/assets."""
+    try:
+        return (resources.files("contact_mpc.report") / "assets" / name).read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise ModelError(f"assets/{name} of contact_mpc.report is missing; install the package again") from error
+
+
+def write_text(path: Path, page: str) -> Path:
+    """Write a page and return its path; raises InputError where that is impossible."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: the report cannot be written ({error.strerror}); choose another --report") from error
+    return path

@@ -1,0 +1,70 @@
+"""Figures about success rates: bars of groups and lines over a value, with 95 % intervals; errors of single trials."""
+
+from typing import Any
+
+from contact_mpc.report.figures import ESTIMATED, LIMIT, TRUE, Figure, axis
+
+STRICT, LOOSE = ESTIMATED, "#9db8c9"
+LEVELS = (("success", "goal met", STRICT), ("loose_success", "within looser limits", LOOSE))
+
+
+def rate_bars(
+    key: str, title: str, caption: str, groups: dict[str, dict[str, Any]], *, is_wide: bool = False
+) -> Figure:
+    """Return bars of both success rates for groups of trials, by name."""
+    figure = Figure(key, title, caption, is_wide=is_wide)
+    names = [name for name, group in groups.items() if group["trials"]]
+    for level, label, colour in LEVELS:
+        bar = {"type": "bar", "name": label, "x": names, "marker": {"color": colour}}
+        figure.traces.append({**bar, **_heights([groups[name] for name in names], level)})
+    figure.layout.update(xaxis=axis(title="", type="category"), yaxis=_percent(), barmode="group", hovermode="closest")
+    return figure
+
+
+def rate_lines(key: str, title: str, caption: str, values: list[float], groups: list[dict[str, Any]]) -> Figure:
+    """Return both success rates over a varied value."""
+    figure = Figure(key, title, caption)
+    kept = [(value, group) for value, group in zip(values, groups, strict=True) if group["trials"]]
+    for level, label, colour in LEVELS:
+        line = {"type": "scatter", "mode": "lines+markers", "name": label, "x": [value for value, _ in kept]}
+        heights = _heights([group for _, group in kept], level)
+        figure.traces.append({**line, "line": {"color": colour}, **heights})
+    figure.layout.update(xaxis=axis(title=title), yaxis=_percent())
+    return figure
+
+
+def error_scatter(key: str, trials: list[dict[str, Any]], tolerance_deg: float, tolerance_mm: float) -> Figure:
+    """Return the final errors of single trials, those that met the goal and the others."""
+    figure = Figure(key, "Errors at the end", "True pose of the object against the goal, trial by trial.")
+    for is_met, label, colour in ((True, "goal met", STRICT), (False, "goal missed", TRUE)):
+        chosen = [item for item in trials if item["goal_met"] == is_met and item["angle_error_deg"] is not None]
+        figure.traces.append(
+            {
+                "type": "scatter", "mode": "markers", "name": label, "marker": {"color": colour, "size": 6},
+                "x": [item["angle_error_deg"] for item in chosen],
+                "y": [item["position_error_mm"] for item in chosen],
+                "text": [f"seed {item['seed']} {item['axis']}" for item in chosen],
+            }
+        )  # fmt: skip
+    figure.layout.update(
+        xaxis=axis(title="angle error, deg", type="log"), yaxis=axis(title="position error, mm", type="log"),
+        hovermode="closest",
+    )  # fmt: skip
+    line = {"type": "line", "line": {"color": LIMIT, "width": 1.2, "dash": "dash"}}
+    across = {"xref": "x domain", "x0": 0, "x1": 1, "y0": tolerance_mm, "y1": tolerance_mm}
+    along = {"yref": "y domain", "y0": 0, "y1": 1, "x0": tolerance_deg, "x1": tolerance_deg}
+    figure.layout["shapes"] = [{**line, **across}, {**line, **along}]
+    return figure
+
+
+def _heights(groups: list[dict[str, Any]], level: str) -> dict[str, Any]:
+    rates = [100.0 * group[f"{level}_rate"] for group in groups]
+    intervals = [group[f"{level}_interval_95"] for group in groups]
+    above = [100.0 * high - rate for (_, high), rate in zip(intervals, rates, strict=True)]
+    below = [rate - 100.0 * low for (low, _), rate in zip(intervals, rates, strict=True)]
+    bars = {"type": "data", "array": above, "arrayminus": below, "thickness": 1, "width": 3, "color": "#57606a"}
+    return {"y": rates, "error_y": bars}
+
+
+def _percent() -> dict[str, Any]:
+    return axis(title="success, %", range=[0, 104])

@@ -1,0 +1,55 @@
+"""The page of ``contact-mpc study tracking``: one plot per varied quantity, and the table."""
+
+import re
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from contact_mpc.report.figures import Figure
+from contact_mpc.report.rate_figures import rate_bars, rate_lines
+from contact_mpc.report.summary_page import write_page
+
+CAPTION = "Bars: 95 % intervals (Wilson). The same trials in every row."
+
+
+def write_study_report(result: dict[str, Any], folder: Path) -> Path:
+    """Write WHAT.html into a folder from the command's JSON result, and return its path."""
+    trials = f"up to {result['trials']} trials per row"
+    subtitle = f"{result['task']} on {result['conditions']} · seed {result['seed']} · {trials}"
+    path = folder.expanduser() / f"{result['what']}.html"
+    tables = {"Table": table_rows(result["rows"])}
+    return write_page(path, result["what"].capitalize(), subtitle, build_figures(result), tables)
+
+
+def build_figures(result: dict[str, Any]) -> list[Figure]:
+    """Return bars where the rows are labels, a line per group where they are values."""
+    figures = []
+    for group, found in groupby(result["rows"], key=lambda row: str(row["group"])):
+        rows, key = list(found), re.sub(r"\W+", "_", group)
+        if all(row["value"] is not None for row in rows):
+            figures.append(rate_lines(key, group, CAPTION, [row["value"] for row in rows], rows))
+        else:
+            figures.append(rate_bars(key, "Success", CAPTION, {row["label"]: row for row in rows}, is_wide=True))
+    return figures
+
+
+def table_rows(rows: list[dict[str, Any]]) -> list[list[str]]:
+    """Return the table as text."""
+    rates, errors = ["goal met, %", "95 %", "looser, %", "drops"], ["median deg", "median mm"]
+    head = ["", "trials", *rates, *errors, "median CPU ms", "p99 CPU ms"]
+    return [head, *(_cells(row) for row in rows if row["trials"])]
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    low, high = row["success_interval_95"]
+
+    def figure(key: str, name: str) -> str:
+        return "-" if row[key] is None else f"{row[key][name]:.2f}"
+
+    label = row["label"] if row["value"] is None else f"{row['group']}: {row['label']}"
+    return [
+        label, str(row["trials"]), f"{100 * row['success_rate']:.1f}", f"{100 * low:.1f} to {100 * high:.1f}",
+        f"{100 * row['loose_success_rate']:.1f}", str(row["drops"]), figure("angle_error_deg", "median"),
+        figure("position_error_mm", "median"), figure("solve_cpu_ms", "median"),
+        figure("solve_cpu_ms", "p99"),
+    ]  # fmt: skip

@@ -1,0 +1,44 @@
+"""A self-contained HTML page with plots and tables about many runs; it loads nothing from anywhere."""
+
+import html
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from string import Template
+
+from contact_mpc.report.figures import Figure
+from contact_mpc.report.page import asset, inline_json, page_head, plot_card, plotly_source, write_text
+
+Rows = Sequence[Sequence[str]]
+
+
+def write_page(path: Path, heading: str, subtitle: str, figures: list[Figure], tables: Mapping[str, Rows]) -> Path:
+    """Write the page; tables are rows of text by title, the first row the head.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written, or plotly is not installed.
+    """
+    fields = {
+        "head": page_head(f"{heading}: contact_mpc"),
+        "heading": html.escape(heading),
+        "subtitle": html.escape(subtitle),
+        "plots": "\n".join(plot_card(figure) for figure in figures),
+        "tables": "\n".join(_table(title, rows) for title, rows in tables.items()),
+        "plotly": plotly_source(),
+        "data": inline_json({figure.key: figure.to_json() for figure in figures}),
+    }
+    return write_text(path, Template(asset("summary.html")).substitute(fields))
+
+
+def _table(title: str, rows: Rows) -> str:
+    head, *body = rows
+    cells = "".join(f'<th class="number">{html.escape(name)}</th>' for name in head[1:])
+    lines = "".join(
+        f"<tr><td>{html.escape(row[0])}</td>"
+        + "".join(f'<td class="number">{html.escape(cell)}</td>' for cell in row[1:])
+        + "</tr>"
+        for row in body
+    )
+    table = f"<table><thead><tr><th>{html.escape(head[0])}</th>{cells}</tr></thead><tbody>{lines}</tbody></table>"
+    return f'<section class="card"><h2>{html.escape(title)}</h2>{table}</section>'

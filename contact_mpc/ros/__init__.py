@@ -1,0 +1,1 @@
+"""Everything that imports rclpy or launch; nothing below imports this folder."""

@@ -1,0 +1,1 @@
+"""Measurements of the bridge over DDS, and its peer, a bare timer."""

@@ -1,0 +1,1 @@
+"""Messages to arrays and back, quality of service, references, markers."""

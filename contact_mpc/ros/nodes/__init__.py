@@ -1,0 +1,1 @@
+"""The ROS 2 nodes: parameters, messages, life cycles around objects of the core."""

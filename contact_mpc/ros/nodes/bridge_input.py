@@ -1,0 +1,64 @@
+"""Messages on their way into the bridge: joints by name, what cannot be used refused with its reason."""
+
+from collections.abc import Sequence
+
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from contact_mpc.control.bridge.bridge import BridgeCore
+from contact_mpc.control.bridge.status import BridgeCommand
+from contact_mpc.errors import InputError
+from contact_mpc.ros.messages import conversions as messages
+from contact_mpc.settings.arrays import FloatArray
+
+
+class BridgeInput:
+    """Reads joint states and plans for a bridge.
+
+    Parameters
+    ----------
+    core : BridgeCore
+        The bridge.
+    joint_names : sequence of str
+        Its joints.
+
+    Attributes
+    ----------
+    refusal : str
+        Why the latest message was refused; empty if it was not.
+    """
+
+    def __init__(self, core: BridgeCore, joint_names: Sequence[str]) -> None:
+        self._core = core
+        self._states, self._plans = messages.JointOrder(joint_names), messages.JointOrder(joint_names)
+        self.refusal = ""
+
+    def take_plan(self, message: JointTrajectory) -> None:
+        """Hand a plan to the bridge."""
+        try:
+            self.refusal = self._core.update_plan(messages.read_plan(message, self._plans)) or ""
+        except InputError as error:
+            self.refusal = str(error)
+            self._core.refuse_plan(messages.from_stamp(message.header.stamp), "plan_unreadable", self.refusal)
+
+    def take_state(self, message: JointState, t_ns: int, receipt_ns: int | None) -> BridgeCommand | None:
+        """Return the bridge's answer to a joint state stamped t_ns; `receipt_ns` is None in lockstep."""
+        try:
+            q, dq, tau = self._read_state(message)
+        except InputError as error:
+            self.refusal = str(error)
+            return self._core.refuse_state("state_unreadable", t_ns, self.refusal)
+        self.refusal = ""
+        return self._core.step(t_ns, q, dq, receipt_ns, tau)
+
+    def _read_state(self, message: JointState) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+        """Return positions, velocities and, where commands are about to begin, efforts that can be used."""
+        order, names = self._states, message.name
+        q = order.pick("position", message.position, names)
+        dq = order.pick("velocity", message.velocity, names)
+        if not self._core.is_waiting or not message.effort:
+            return q, dq, None
+        try:
+            return q, dq, order.pick("effort", message.effort, names)
+        except InputError:
+            return q, dq, None  # drivers without torque sensors fill the field with NaN

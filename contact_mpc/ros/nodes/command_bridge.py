@@ -1,0 +1,260 @@
+"""Node around the command bridge: one command per joint state, in its own process.
+
+The node's loop waits for joint states and plans itself and answers in the same thread: one hop from state to command.
+In realtime the wait ends when a state is overdue, and the bridge repeats or ramps down its command on absolute
+deadlines. In lockstep a joint state is kept until the plan that is due at its stamp has arrived.
+
+On every way out (deactivation, SIGINT, SIGTERM, an error) the torque is brought to zero at the guard's rate, or the
+setpoint is repeated, before the publishers go. Nothing can do that for a process that is killed with SIGKILL: the
+robot then keeps the last command, and its driver must watch for that.
+"""
+
+import gc
+import sys
+import time
+from typing import Any
+
+from rclpy.duration import Duration
+from rclpy.executors import Executor
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from contact_mpc.control.bridge.bridge import BridgeCore
+from contact_mpc.control.bridge.config import BridgeConfig
+from contact_mpc.control.bridge.status import BridgeCommand, Cause
+from contact_mpc.model.system_builder import load_system
+from contact_mpc.ros.messages import conversions as messages
+from contact_mpc.ros.messages.qos import TOPICS, qos_profile
+from contact_mpc.ros.nodes.bridge_input import BridgeInput
+from contact_mpc.ros.nodes.bridge_timing import Timing
+from contact_mpc.ros.nodes.bridge_warm_up import warm_up
+from contact_mpc.ros.nodes.safety_report import SafetyReport, level_of
+from contact_mpc.ros.runtime.direct_reader import DirectReader
+from contact_mpc.ros.runtime.node import ContactNode
+from contact_mpc.ros.runtime.node_process import freeze_garbage, run_node
+from contact_mpc.ros.runtime.parameters import NodeConfig
+from contact_mpc.ros.runtime.realtime import RealtimeConfig, apply_realtime, sleep_until
+
+SERVICE_PERIOD_NS = 4_000_000  # one event of the executor each: services, timers and /clock together stay below that
+SAFETY_PERIOD_NS = 100_000_000
+GARBAGE_PERIOD_NS = 1_000_000_000
+ACKNOWLEDGE_TIMEOUT_S = 0.2
+WARN_PERIOD_S = 1.0
+
+
+class CommandBridgeConfig(NodeConfig, BridgeConfig):
+    """Parameters of the command bridge node."""
+
+    realtime: RealtimeConfig = RealtimeConfig()
+
+
+class CommandBridgeNode(ContactNode):
+    """Answers joint states with guarded commands."""
+
+    config_class = CommandBridgeConfig
+
+    def __init__(self) -> None:
+        super().__init__("command_bridge")
+        self._waiting: tuple[JointState, int, int] | None = None
+        self.create_service(Trigger, "~/reset_fault", self._on_reset)
+        self.create_service(Trigger, "~/stop", self._on_stop)
+
+    def configure(self) -> None:
+        """Build the bridge and connect it."""
+        config: CommandBridgeConfig = self.config
+        self._system = load_system(config.system)
+        self._is_lockstep = config.clock == "lockstep"
+        warm_up(self._system, config)
+        self._core = BridgeCore(self._system, config, self._is_lockstep)
+        self._period_ns = 1_000_000_000 // config.rate_hz
+        self._state_timeout_ns = round(config.state_timeout_s * 1e9)
+        self._timing = Timing(self._period_ns)
+        self._input = BridgeInput(self._core, self._system.joint_names)
+        self._command_message = messages.make_commands(self._system.n_a)
+        self._desired_message = messages.make_joint_state(self._system.joint_names)
+        self._applied_message = messages.make_joint_state(self._system.joint_names)
+        self._commands = self.publish_topic(f"{config.command_interface}_controller/commands")
+        self._desired = self.publish_topic("command_bridge/desired")
+        self._applied = self.publish_topic("command_bridge/applied")
+        self._report = SafetyReport(self._core, self.publish_topic("command_bridge/safety"), self.get_logger())
+        self._reader = DirectReader(self)
+        self._states, self._plans = (self._subscribe(name) for name in ("joint_states", "mpc_tracker/plan"))
+        self._report.publish()
+
+    def activate(self) -> None:
+        """Wait for a complete joint state from now on; what had arrived before is dropped."""
+        self.wait_for_subscribers(self._commands, 1)
+        self.wait_for_subscribers(self._desired, 0)
+        self.wait_for_subscribers(self._applied, 0)
+        for refusal in [] if self._is_lockstep else apply_realtime(self.config.realtime):
+            self.get_logger().warning(refusal)
+        self._reader.drain()
+        self._waiting = None
+        self._timing = Timing(self._period_ns)
+        self._next_service_ns = self._next_safety_ns = self._next_watch_ns = time.monotonic_ns()
+        self._next_garbage_ns = self._next_service_ns + GARBAGE_PERIOD_NS
+        freeze_garbage()
+        gc.disable()  # the loop collects what is not frozen itself, when a command has just left
+        self._core.activate()
+        self._report.publish()
+
+    def deactivate(self) -> None:
+        """Bring the torque to zero at the guard's rate, or repeat the setpoint."""
+        deadline_ns = time.monotonic_ns()
+        for data in self._core.wind_down():
+            self._commands.publish(messages.fill_commands(self._command_message, self._core.newest_t_ns, data))
+            deadline_ns += self._period_ns
+            sleep_until(deadline_ns)
+        self._core.deactivate()
+        gc.enable()
+        self._report.publish()
+        self._commands.wait_for_all_acked(Duration(seconds=ACKNOWLEDGE_TIMEOUT_S))
+
+    def cleanup(self) -> None:
+        """Release the subscriptions that this node reads itself."""
+        self._reader.destroy()
+
+    def diagnose(self) -> tuple[bytes, str, dict[str, object]]:
+        """Return mode and cause, timing, interventions of the guard and refused messages."""
+        if not self.is_active:
+            return super().diagnose()
+        safety = self._core.safety
+        return level_of(safety), safety.describe(), self._report.values() | self._timing.values()
+
+    def _subscribe(self, name: str) -> Any:
+        topic = TOPICS[name]
+        return self._reader.subscribe(topic.msg_type, topic.name, qos_profile(topic.quality, self.config.clock))
+
+    # Loop.
+
+    def spin_some(self, executor: Executor) -> None:
+        """Answer what has arrived; while inactive only services and timers are handled."""
+        if not self.is_active:
+            super().spin_some(executor)
+            return
+        try:
+            self._reader.wait(self._time_to_next_s())
+            self._take_plans()
+            self._answer_states()
+            self._watch(time.monotonic_ns())
+        except Exception as error:
+            self._core.fault(Cause.INTERNAL, repr(error))
+            raise
+        now_ns = time.monotonic_ns()
+        if now_ns >= self._next_service_ns:
+            self._next_service_ns = now_ns + SERVICE_PERIOD_NS
+            executor.spin_once(timeout_sec=0.0)
+        if now_ns >= self._next_garbage_ns:
+            self._next_garbage_ns = now_ns + GARBAGE_PERIOD_NS
+            gc.collect()
+
+    def _time_to_next_s(self) -> float:
+        """Time until something must be done without a message: services, or in realtime a command for a late state."""
+        until_ns = self._next_service_ns if self._is_lockstep else min(self._next_service_ns, self._next_watch_ns)
+        return max(until_ns - time.monotonic_ns(), 0) * 1e-9
+
+    def _take_plans(self) -> None:
+        while (taken := self._reader.take(self._plans)) is not None:
+            self._input.take_plan(taken[0])
+            self._warn_of_refusal("plan")
+
+    def _warn_of_refusal(self, what: str) -> None:
+        if self._input.refusal:
+            self.get_logger().warning(f"{what} refused: {self._input.refusal}", throttle_duration_sec=WARN_PERIOD_S)
+
+    def _answer_states(self) -> None:
+        """Answer joint states in their order, up to one that waits for its plan."""
+        while True:
+            if self._waiting is None:
+                taken = self._reader.take(self._states)
+                if taken is None:
+                    return
+                self._waiting = (*taken, time.monotonic_ns())
+            message, published_ns, receipt_ns = self._waiting
+            t_ns = messages.from_stamp(message.header.stamp)
+            if self._is_waiting_for_plan(t_ns, receipt_ns):
+                return
+            self._waiting = None
+            self._answer(message, t_ns, receipt_ns, published_ns)
+
+    def _is_waiting_for_plan(self, t_ns: int, receipt_ns: int) -> bool:
+        awaited_ns = self._core.awaited_plan_ns(t_ns)
+        if awaited_ns is None:
+            return False
+        limit_s = self.config.plan_wait_s
+        if time.monotonic_ns() - receipt_ns < limit_s * 1e9:
+            return True
+        self._core.fault(Cause.PLAN_LATE, f"none for the tick at {awaited_ns * 1e-9:.3f} s within {limit_s:g} s")
+        return False
+
+    def _answer(self, message: JointState, t_ns: int, receipt_ns: int, published_ns: int) -> None:
+        command = self._input.take_state(message, t_ns, None if self._is_lockstep else receipt_ns)
+        self._warn_of_refusal("joint state")
+        if command is not None:
+            self._next_watch_ns = receipt_ns + self._state_timeout_ns
+            sent_ns = self._send(command)
+            self._publish_log(command)
+            self._timing.add(t_ns, published_ns, receipt_ns, sent_ns)
+        self._report.publish_change()
+
+    def _watch(self, now_ns: int) -> None:
+        """Send a command in place of a late state, on absolute deadlines, and report in time."""
+        if not self._is_lockstep and now_ns >= self._next_watch_ns:
+            self._next_watch_ns += self._period_ns
+            if self._next_watch_ns < now_ns:
+                self._next_watch_ns = now_ns + self._period_ns
+            command = self._core.check(now_ns)
+            if command is not None:
+                self._send(command)
+                self._publish_log(command)
+            self._report.publish_change()
+        if now_ns >= self._next_safety_ns:
+            self._next_safety_ns = now_ns + SAFETY_PERIOD_NS
+            self._report.publish()
+
+    # Outputs.
+
+    def _send(self, command: BridgeCommand) -> int:
+        """Publish a command; returns when it had left, monotonic clock, ns."""
+        self._commands.publish(messages.fill_commands(self._command_message, command.t_ns, command.data))
+        return time.monotonic_ns()
+
+    def _publish_log(self, command: BridgeCommand) -> None:
+        """Publish what was desired and what was applied."""
+        t_ns = command.t_ns
+        self._desired.publish(
+            messages.fill_joint_state(
+                self._desired_message, t_ns, command.desired_q, command.desired_dq, command.desired_tau
+            )
+        )
+        self._applied.publish(
+            messages.fill_joint_state(
+                self._applied_message, t_ns, command.applied_q, command.applied_dq, command.applied_tau
+            )
+        )
+
+    # Services.
+
+    def _on_reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        response.success = self.is_active and self._core.reset()
+        response.message = "waiting for a joint state" if response.success else "there is no fault"
+        if self.is_active:
+            self._report.publish_change()
+        return response
+
+    def _on_stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        response.success = self.is_active
+        response.message = "stopped; call reset_fault to go on" if self.is_active else "the bridge is not active"
+        if self.is_active:
+            self._core.stop()
+            self._report.publish_change()
+        return response
+
+
+def main() -> None:
+    """Run the node as a process."""
+    sys.exit(run_node(CommandBridgeNode))
+
+
+if __name__ == "__main__":
+    main()

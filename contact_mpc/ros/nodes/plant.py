@@ -1,0 +1,271 @@
+"""Node around a simulated plant with sensors: the robot, its objects and the clock of a run.
+
+Lockstep: publish the state of t, wait for the command stamped t, step 1 ms. Realtime: publish on absolute deadlines of
+the monotonic clock and apply the newest command for the steps until the next; a plant slower than real time shifts its
+deadlines and counts that.
+Until the first command the joints hold the task's start commands, as whatever controller held the grip before would: in
+realtime, where time does not wait for it, step by step.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.executors import Executor
+from rclpy.subscription import Subscription
+from rosgraph_msgs.msg import Clock
+from std_msgs.msg import Float64MultiArray
+
+from contact_mpc.errors import ConfigError, InputError, StackError
+from contact_mpc.loop.holding_effort import HoldingController, holding_effort
+from contact_mpc.model.system_builder import load_system
+from contact_mpc.plants.common.plant import STEP_NS, T0_NS, PlantState
+from contact_mpc.plants.common.sensors import SensorModel
+from contact_mpc.plants.registry import make_plant
+from contact_mpc.ros.messages import conversions as messages
+from contact_mpc.ros.messages.qos import TOPICS, qos_profile
+from contact_mpc.ros.nodes.plant_config import PlantConfig
+from contact_mpc.ros.runtime.direct_reader import DirectReader
+from contact_mpc.ros.runtime.node import ContactNode
+from contact_mpc.ros.runtime.node_process import freeze_garbage, run_node
+from contact_mpc.ros.runtime.realtime import apply_realtime
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.task.object_motion import ObjectMotion, object_jacobian
+from contact_mpc.task.task import load_task
+
+NS_PER_S = 1_000_000_000
+RECORDER_LEAD_NS = NS_PER_S  # the plant may be this far ahead of the bag
+RECORDER_TIMEOUT_S = 30.0
+REALTIME_BACKLOG_S = 0.02  # later than this the deadlines are shifted
+SERVICE_PERIOD_S = 0.02
+UNKNOWN_COVARIANCE = np.zeros((6, 6))
+
+
+class PlantNode(ContactNode):
+    """Steps a plant with the commands of the bridge."""
+
+    config_class = PlantConfig
+
+    def __init__(self) -> None:
+        super().__init__("plant")
+        self._command_ns: int | None = None
+        self._overruns = 0
+        self._refused = 0
+
+    def configure(self) -> None:
+        """Build plant and sensors and connect them."""
+        config: PlantConfig = self.config
+        for name in ("rate_hz", "clock_rate_hz", "truth_rate_hz"):
+            if 1000 % getattr(config, name):
+                raise ConfigError(f"parameter {name} = {getattr(config, name)} does not divide 1000; use e.g. 200")
+        if config.rate_hz != 1000 and config.clock == "lockstep":
+            raise ConfigError(f"parameter rate_hz = {config.rate_hz} needs the clock realtime; lockstep: 1000")
+        self._system, self._task = load_system(config.system), load_task(config.task)
+        self._plant = make_plant(
+            config.engine,
+            self._system,
+            config.command_interface,
+            config.perturbation.to_perturbation(config.seed),
+            gravity_compensation=config.gravity_compensation == "robot",
+        )
+        self._plant.reset(self._task.start_q)
+        self._holding = HoldingController(self._system, self._task, config.gravity_compensation)
+        self._steps_at_once = 1000 // config.rate_hz
+        self._clock_every = 1000 // config.clock_rate_hz
+        self._truth_every = 1000 // config.truth_rate_hz
+        self._end_ns = T0_NS + round(config.run_for_s * NS_PER_S) if config.run_for_s else 0
+        self._make_messages()
+        self._connect()
+
+    def activate(self) -> None:
+        """Put the plant at the start of the task; time runs from here on."""
+        self.wait_for_subscribers(self._joints, 2)
+        self.wait_for_subscribers(self._poses, 1)
+        self.wait_for_subscribers(self._truth, 0)
+        config: PlantConfig = self.config
+        self._sensors = SensorModel(self._system, config.sensors, config.seed)
+        self._plant.reset(self._task.start_q)
+        self._tau_before = holding_effort(self._system, self._task, config.gravity_compensation)
+        is_position = config.command_interface == "position"
+        self._command, self._command_ns = self._task.start_u if is_position else self._tau_before, None
+        self._newest_pose_ns = -1
+        self._written_until_ns = T0_NS
+        self._is_answered = True
+        self._reader.drain()
+        self._next_deadline_s = self._next_service_s = time.monotonic()
+        for refusal in apply_realtime(config.realtime) if config.clock == "realtime" else []:
+            self.get_logger().warning(refusal)
+        self._overruns, self._has_command = 0, False
+        freeze_garbage()
+
+    def cleanup(self) -> None:
+        """Release the subscriptions that this node reads itself."""
+        self._reader.destroy()
+
+    def diagnose(self) -> tuple[bytes, str, dict[str, object]]:
+        """Return time and counts."""
+        if not self.is_active:
+            return super().diagnose()
+        t_s = self._plant.time_ns / NS_PER_S
+        values: dict[str, object] = {"t_s": t_s, "overruns": self._overruns, "refused_commands": self._refused}
+        level = DiagnosticStatus.WARN if self._overruns or self._refused else DiagnosticStatus.OK
+        return level, "finished" if self._is_finished() else "running", values
+
+    def spin_some(self, executor: Executor) -> None:
+        """Advance by one step; services are handled now and then, or all the time while inactive or finished."""
+        if not self.is_active or self._is_finished():
+            super().spin_some(executor)
+            return
+        if self.config.clock == "lockstep":
+            self._step_in_lockstep(executor)
+        else:
+            self._step_in_realtime()
+        if time.monotonic() >= self._next_service_s:
+            self._handle_services(executor)
+
+    def _is_finished(self) -> bool:
+        """Whether the clock has stopped; in realtime it goes on, since the bridge takes silence for a fault."""
+        return self.config.clock == "lockstep" and 0 < self._end_ns < self._plant.time_ns
+
+    def _handle_services(self, executor: Executor) -> None:
+        self._next_service_s = time.monotonic() + SERVICE_PERIOD_S
+        self.handle_events(executor)
+
+    # Steps.
+
+    def _step_in_lockstep(self, executor: Executor) -> None:
+        t_ns = self._plant.time_ns
+        if self._is_answered:
+            if not self._wait(executor, self._is_recorder_near, RECORDER_TIMEOUT_S):
+                return
+            self._publish_state()
+            self._is_answered = False
+        if self._wait(executor, lambda: self._command_ns == t_ns, self.config.command_timeout_s):
+            self._plant.step(self._command)
+            self._is_answered = True
+
+    def _wait(self, executor: Executor, condition: Callable[[], bool], timeout_s: float) -> bool:
+        """Take messages until a condition holds; returns False if the node was stopped meanwhile."""
+        deadline = time.monotonic() + timeout_s
+        self._take_messages()
+        while not condition():
+            self._reader.wait(SERVICE_PERIOD_S)
+            self._take_messages()
+            now = time.monotonic()
+            if now >= self._next_service_s:
+                self._handle_services(executor)
+            if self.is_stopping or not self.is_active:
+                return False
+            if now > deadline:
+                raise StackError(self._explain_silence(timeout_s))
+        return True
+
+    def _is_recorder_near(self) -> bool:
+        """Whether the recorder keeps up: its queue is deep but not endless."""
+        return not self.config.recorded or self._plant.time_ns - self._written_until_ns <= RECORDER_LEAD_NS
+
+    def _explain_silence(self, timeout_s: float) -> str:
+        if not self._is_recorder_near():
+            return f"the recorder wrote nothing for {timeout_s:g} s; see the log of the node recorder"
+        t_s = self._plant.time_ns / NS_PER_S
+        return (
+            f"no command for t = {t_s:.3f} s on {self._command_topic} within {timeout_s:g} s; "
+            "see the log of the node command_bridge"
+        )
+
+    def _step_in_realtime(self) -> None:
+        """Wait for the deadline of the next steps, then make them with the newest command."""
+        self._publish_state()
+        self._take_messages()
+        while (remaining := self._next_deadline_s - time.monotonic()) > 0.0:
+            self._reader.wait(remaining)
+            self._take_messages()
+        if remaining < -REALTIME_BACKLOG_S:
+            self._overruns += 1
+            self._next_deadline_s -= remaining
+        self._next_deadline_s += self._steps_at_once * STEP_NS * 1e-9
+        for _ in range(self._steps_at_once):
+            self._plant.step(self._command if self._has_command else self._hold())
+
+    def _hold(self) -> FloatArray:
+        """Return what the drives get before the first command: realtime goes on without one."""
+        if self.config.command_interface == "position":
+            return self._command
+        state = self._plant.state(with_contacts=False)
+        return self._holding.effort(state.q, state.v)
+
+    def _take_messages(self) -> None:
+        while (taken := self._reader.take(self._commands)) is not None:
+            self._on_commands(taken[0])
+        while self._written is not None and (taken := self._reader.take(self._written)) is not None:
+            self._written_until_ns = int(taken[0].data)
+
+    # Messages.
+
+    def _make_messages(self) -> None:
+        self._joint_state = messages.make_joint_state(self._system.joint_names)
+        self._truth_message = messages.make_odometry(self._system.object_names[0])
+        self._clock_message = Clock()
+
+    def _connect(self) -> None:
+        interface = self.config.command_interface
+        self._joints = self.publish_topic("joint_states")
+        self._poses = self.publish_topic("object_pose")
+        self._truth = self.publish_topic("plant/object_odom")
+        self._clock_out = self.publish_topic("/clock")
+        self._command_topic = f"{interface}_controller/commands"
+        self._reader = DirectReader(self)
+        self._commands = self._subscribe(self._command_topic)
+        self._written = self._subscribe("recorder/written_until") if self.config.recorded else None
+
+    def _subscribe(self, name: str) -> Subscription:
+        topic = TOPICS[name]
+        return self._reader.subscribe(topic.msg_type, topic.name, qos_profile(topic.quality, self.config.clock))
+
+    def _publish_state(self) -> None:
+        """Publish clock, poses that are due, truth and joint states, in this order."""
+        state = self._plant.state(with_contacts=False)
+        step = (state.t_ns - T0_NS) // STEP_NS
+        tau = state.tau_applied if step else self._tau_before
+        reading = self._sensors.sample(state.t_ns, state.q, state.v, tau)
+        if step % self._clock_every == 0:
+            messages.set_stamp(self._clock_message.clock, state.t_ns)
+            self._clock_out.publish(self._clock_message)
+        for pose in self._sensors.object_poses_due(state.t_ns):
+            self._poses.publish(messages.to_pose_stamped(pose.stamp_ns, pose.R_WB, pose.p_WB))
+            self._newest_pose_ns = pose.stamp_ns
+        if step % self._truth_every == 0:
+            self._publish_truth(state)
+        if self.config.clock == "lockstep":
+            self._joint_state.header.frame_id = str(self._newest_pose_ns) if self._newest_pose_ns >= 0 else ""
+        messages.fill_joint_state(self._joint_state, state.t_ns, reading.q_a, reading.v_a, reading.tau)
+        self._joints.publish(self._joint_state)
+
+    def _publish_truth(self, state: PlantState) -> None:
+        system = self._system
+        R_WB, p_WB = system.object_pose(state.q)
+        v_u = state.v[: system.n_v_u]
+        V_WB = v_u if system.config.objects[0].mobility == "free" else object_jacobian(system, state.q) @ v_u
+        motion = ObjectMotion(R_WB, p_WB, V_WB, UNKNOWN_COVARIANCE)
+        self._truth.publish(messages.fill_odometry(self._truth_message, state.t_ns, motion))
+
+    def _on_commands(self, message: Float64MultiArray) -> None:
+        try:
+            stamp_ns, values = messages.read_commands(message, self._system.n_a)
+        except InputError as error:
+            self._refused += 1
+            self.get_logger().warning(f"command refused: {error}", throttle_duration_sec=1.0)
+            return
+        if self.config.clock == "realtime" or stamp_ns == self._plant.time_ns:
+            self._command, self._command_ns, self._has_command = values, stamp_ns, True
+
+
+def main() -> None:
+    """Run the node as a process."""
+    sys.exit(run_node(PlantNode))
+
+
+if __name__ == "__main__":
+    main()

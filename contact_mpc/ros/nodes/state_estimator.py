@@ -1,0 +1,259 @@
+"""Node around the state estimator: joint states and object poses in, the state of the whole system out at its rate.
+
+Joint states between two ticks of the output are passed over unread, unless the driver sends no velocities (they are
+then derived from every position). The status of an estimate travels in `header.frame_id` of its joint states: "ok", or
+what is wrong, on which the tracker holds. In lockstep a joint state waits until the object pose that it names in
+`header.frame_id` has arrived, so that the estimator's inputs have one order whatever the network does.
+"""
+
+import sys
+import time
+from collections import deque
+from typing import Any
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import PoseStamped
+from pydantic import Field
+from rclpy.executors import Executor
+from sensor_msgs.msg import JointState
+
+from contact_mpc.errors import ConfigError, InputError
+from contact_mpc.estimation.carried_motion import ContactCarry
+from contact_mpc.estimation.config import EstimatorConfig
+from contact_mpc.estimation.contact_estimate import ContactEstimator
+from contact_mpc.estimation.state_estimator import StateEstimator
+from contact_mpc.model.system_builder import load_system
+from contact_mpc.ros.messages import conversions as messages
+from contact_mpc.ros.messages.contact_markers import ContactMarkers
+from contact_mpc.ros.messages.qos import TOPICS, qos_profile
+from contact_mpc.ros.messages.serialized import deserialize, parse_named_stamp, read_header
+from contact_mpc.ros.runtime.direct_reader import DirectReader
+from contact_mpc.ros.runtime.node import ContactNode
+from contact_mpc.ros.runtime.node_process import freeze_garbage, run_node
+from contact_mpc.ros.runtime.parameters import NodeConfig
+from contact_mpc.task.loop_records import EstimatedState
+from contact_mpc.task.object_motion import object_motion
+
+NS_PER_S = 1_000_000_000
+WARN_PERIOD_S = 1.0
+SERVICE_PERIOD_NS = 4_000_000  # some events of the executor each: services, timers and /clock
+SLEEP_FRACTION = 0.6  # of the period; the next tick comes after 0.8 at the earliest, with joint states at 1 kHz
+_JointState = tuple[int, int | None, bytes]  # stamp, ns; stamp of the pose that it names, ns; message
+
+
+class StateEstimatorConfig(NodeConfig):
+    """Parameters of the state estimator node."""
+
+    rate_hz: int = Field(
+        default=200,
+        ge=1,
+        le=1000,
+        description="rate of the estimates, a divisor of 1000",
+        json_schema_extra={"unit": "Hz"},
+    )
+    contacts_rate_hz: int = Field(
+        default=50,
+        ge=1,
+        le=1000,
+        description="rate of the contacts for viewers, a divisor of rate_hz",
+        json_schema_extra={"unit": "Hz"},
+    )
+    estimator: EstimatorConfig = EstimatorConfig()
+
+
+class StateEstimatorNode(ContactNode):
+    """Feeds the state estimator and publishes what it says."""
+
+    config_class = StateEstimatorConfig
+
+    def __init__(self) -> None:
+        super().__init__("state_estimator")
+        self._refused = 0
+        self._status = "no data yet"
+
+    def configure(self) -> None:
+        """Build the estimator and connect it."""
+        config: StateEstimatorConfig = self.config
+        if 1000 % config.rate_hz:
+            raise ConfigError(f"parameter rate_hz = {config.rate_hz} does not divide 1000; use e.g. 100, 200 or 250")
+        if config.rate_hz % config.contacts_rate_hz:
+            raise ConfigError(
+                f"parameter contacts_rate_hz = {config.contacts_rate_hz} does not divide rate_hz = {config.rate_hz}"
+            )
+        self._system = load_system(config.system)
+        self._period_ns = NS_PER_S // config.rate_hz
+        self._order = messages.JointOrder(self._system.joint_names)
+        self._joints_out = messages.make_joint_state(self._system.joint_names)
+        self._odometry_out = messages.make_odometry(self._system.object_names[0])
+        self._joints = self.publish_topic("state_estimator/joint_states")
+        self._odometry = self.publish_topic("state_estimator/object_odom")
+        self._contacts = self.publish_topic("state_estimator/contacts")
+        self._markers = ContactMarkers(self._system)
+        self._ticks_per_contacts = config.rate_hz // config.contacts_rate_hz
+        can_see = ContactCarry.is_possible(self._system)
+        self._contact_estimator = ContactEstimator(self._system, config.estimator.carry_reach_m) if can_see else None
+        self._reset()
+        self._warm_up()
+        self._reader = DirectReader(self)
+        self._joint_states, self._poses = (self._subscribe(name) for name in ("joint_states", "object_pose"))
+
+    def activate(self) -> None:
+        """Begin with an empty filter; what had arrived before is dropped."""
+        self._reset()
+        self._reader.drain()
+        self._next_service_ns = time.monotonic_ns()
+        self.wait_for_subscribers(self._joints, 1)
+        self.wait_for_subscribers(self._odometry, 1)
+        freeze_garbage()
+
+    def cleanup(self) -> None:
+        """Release the subscriptions that this node reads itself."""
+        self._reader.destroy()
+
+    def diagnose(self) -> tuple[bytes, str, dict[str, object]]:
+        """Return the status of the last estimate and the counts of what was left out."""
+        if not self.is_active:
+            return super().diagnose()
+        counts: dict[str, object] = {
+            "refused_messages": self._refused,
+            "outliers": self._estimator.outliers,
+            "late_poses": self._estimator.late_poses,
+            "late_joints": self._estimator.late_joints,
+            "time_jumps": self._estimator.time_jumps,
+        }
+        level = DiagnosticStatus.OK if self._status == "ok" else DiagnosticStatus.WARN
+        return level, self._status, counts
+
+    def _reset(self) -> None:
+        self._estimator = StateEstimator(self._system, self.config.estimator)
+        self._waiting: deque[_JointState] = deque()
+        self._early_poses: deque[tuple[int, PoseStamped]] = deque()
+        self._newest_pose_ns = -1
+        self._last_tick = -1
+        self._needs_all_joints = self._has_ticked = False
+        self._status = "no data yet"
+
+    def _warm_up(self) -> None:
+        """Compile the estimator before time runs."""
+        state = self._estimator.warm_up()
+        object_motion(self._system, state)
+        if self._contact_estimator is not None:
+            self._markers.fill(state.t_ns, self._contact_estimator.estimate(state))
+
+    def _subscribe(self, name: str) -> Any:
+        topic = TOPICS[name]
+        return self._reader.subscribe(topic.msg_type, topic.name, qos_profile(topic.quality, self.config.clock))
+
+    def spin_some(self, executor: Executor) -> None:
+        """Handle what has arrived; in realtime sleep between ticks, since of what comes then only the newest counts.
+
+        Poses and joint states are not left to the executor: where it has one queue of events, a pose waits behind
+        every joint state that came before it.
+        """
+        if not self.is_active:
+            super().spin_some(executor)
+            return
+        self._reader.wait(SERVICE_PERIOD_NS / NS_PER_S)
+        while (pose := self._reader.take(self._poses)) is not None:
+            self._on_object_pose(pose[0])
+        while (joints := self._reader.take_serialized(self._joint_states)) is not None:
+            self._on_joint_state(joints[0])
+        now_ns = time.monotonic_ns()
+        if now_ns >= self._next_service_ns:
+            self._next_service_ns = now_ns + SERVICE_PERIOD_NS
+            self.handle_events(executor)
+        if self.config.clock == "realtime" and self._has_ticked and not self._needs_all_joints:
+            self._has_ticked = False
+            time.sleep(SLEEP_FRACTION * self._period_ns / NS_PER_S)
+
+    def _on_object_pose(self, message: PoseStamped) -> None:
+        stamp_ns = messages.from_stamp(message.header.stamp)
+        self._newest_pose_ns = max(self._newest_pose_ns, stamp_ns)
+        if self.config.clock != "lockstep":
+            self._take_pose(stamp_ns, message)
+            return
+        self._early_poses.append((stamp_ns, message))
+        while self._waiting and not self._waits_for_pose(self._waiting[0]):
+            self._take_joint_state(self._waiting.popleft())
+
+    def _take_pose(self, stamp_ns: int, message: PoseStamped) -> None:
+        try:
+            R_WB, p_WB = messages.read_pose(message.pose)
+            self._estimator.update_object_pose(stamp_ns, R_WB, p_WB)
+        except InputError as error:
+            self._refuse("object_pose", error)
+
+    def _on_joint_state(self, data: bytes) -> None:
+        try:
+            t_ns, frame_id = read_header(data)
+        except InputError as error:
+            self._refuse("joint_states", error)
+            return
+        state = t_ns, parse_named_stamp(frame_id), data
+        if self.config.clock == "lockstep" and (self._waiting or self._waits_for_pose(state)):
+            self._waiting.append(state)
+        else:
+            self._take_joint_state(state)
+
+    def _take_named_poses(self, named_ns: int | None) -> None:
+        """Take the poses up to the one that a joint state names, all where it names none; later ones came early."""
+        while self._early_poses and (named_ns is None or self._early_poses[0][0] <= named_ns):
+            self._take_pose(*self._early_poses.popleft())
+
+    def _waits_for_pose(self, state: _JointState) -> bool:
+        """Whether the pose that a joint state names has not arrived yet."""
+        _, named_ns, _ = state
+        return named_ns is not None and named_ns > self._newest_pose_ns
+
+    def _take_joint_state(self, state: _JointState) -> None:
+        t_ns, named_ns, data = state
+        self._take_named_poses(named_ns)
+        tick = t_ns // self._period_ns
+        if tick == self._last_tick and not self._needs_all_joints:
+            return
+        try:
+            message = deserialize(data, JointState)
+            position, velocity, effort = messages.read_joint_state(message, self._order)
+            self._estimator.update_joints(t_ns, position, velocity, effort)
+        except InputError as error:
+            self._refuse("joint_states", error)
+            return
+        self._needs_all_joints = velocity is None
+        if tick != self._last_tick:
+            self._last_tick = tick
+            self._has_ticked = True
+            self._publish(t_ns)
+
+    def _publish(self, t_ns: int) -> None:
+        state = self._estimator.estimate(t_ns)
+        if state is None:
+            return
+        self._status, n_q_u, n_v_u = state.status, self._system.n_q_u, self._system.n_v_u
+        motion = object_motion(self._system, state)
+        effort = state.tau if np.isfinite(state.tau).all() else None
+        self._joints_out.header.frame_id = state.status
+        messages.fill_joint_state(self._joints_out, t_ns, state.q[n_q_u:], state.v[n_v_u:], effort)
+        messages.fill_odometry(self._odometry_out, t_ns, motion)
+        self._odometry.publish(self._odometry_out)
+        self._joints.publish(self._joints_out)
+        if self._last_tick % self._ticks_per_contacts == 0:
+            self._publish_contacts(t_ns, state)
+
+    def _publish_contacts(self, t_ns: int, state: EstimatedState) -> None:
+        """Publish where the robots touch and how hard; viewers may be slow or absent, and nothing waits for them."""
+        if self._contact_estimator is not None and self._contacts.get_subscription_count():
+            self._contacts.publish(self._markers.fill(t_ns, self._contact_estimator.estimate(state)))
+
+    def _refuse(self, topic: str, error: InputError) -> None:
+        self._refused += 1
+        self.get_logger().warning(f"message on {topic} refused: {error}", throttle_duration_sec=WARN_PERIOD_S)
+
+
+def main() -> None:
+    """Run the node as a process."""
+    sys.exit(run_node(StateEstimatorNode))
+
+
+if __name__ == "__main__":
+    main()

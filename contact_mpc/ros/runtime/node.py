@@ -1,0 +1,240 @@
+"""What all nodes share: life cycle with one-line errors, topics of the table, diagnostics.
+
+A node is a `ContactNode` with four hooks, `configure`, `activate`, `deactivate` and `cleanup`; what the user did wrong
+is raised from them as a ContactMpcError and makes the transition fail with one line in the log. The process around it
+is `contact_mpc.ros.runtime.node_process.run_node`.
+"""
+
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from lifecycle_msgs.srv import ChangeState
+from rclpy.clock import Clock, ClockType
+from rclpy.executors import Executor
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.publisher import Publisher
+from rclpy.subscription import Subscription
+from rclpy.timer import Timer
+
+from contact_mpc.errors import ContactMpcError, StackError
+from contact_mpc.ros.messages.qos import TOPICS, qos_profile
+from contact_mpc.ros.runtime.parameters import NodeConfig, declare_config
+from contact_mpc.ros.runtime.realtime import give_way
+
+SPIN_TIMEOUT_S = 0.1
+DIAGNOSTICS_PERIOD_S = 1.0
+CONNECT_TIMEOUT_S = 20.0
+EVENTS_AT_ONCE = 8
+
+
+class ContactNode(LifecycleNode):
+    """A life-cycle node with a frozen config.
+
+    Attributes
+    ----------
+    config_class : type
+        Config of the node class; its fields are the node's parameters.
+    config : NodeConfig
+        The parameters, from configuration on.
+    is_active : bool
+        Whether the node is between `activate` and `deactivate`.
+    """
+
+    config_class: ClassVar[type[NodeConfig]] = NodeConfig
+
+    def __init__(self, name: str, **kwargs: Any) -> None:
+        super().__init__(name, automatically_declare_parameters_from_overrides=True, **kwargs)
+        self.config: Any = None
+        self.is_active = False
+        self.exit_code = 0
+        self.is_stopping = False
+        self._topic_entities: list[Publisher | Subscription] = []
+        self._diagnostics = self.create_publisher(
+            DiagnosticArray, "/diagnostics", qos_profile(TOPICS["/diagnostics"].quality, "realtime")
+        )
+        self._service_change_state.callback = self._change_state_if_possible
+        self.create_steady_timer(DIAGNOSTICS_PERIOD_S, self.publish_diagnostics)
+
+    # Hooks of the concrete node.
+
+    def configure(self) -> None:
+        """Build core object, publishers and subscriptions from `self.config`."""
+
+    def activate(self) -> None:
+        """Begin to act on messages."""
+
+    def deactivate(self) -> None:
+        """Stop acting; the outputs must be left in a safe state."""
+
+    def cleanup(self) -> None:
+        """Release what `configure` made, apart from topics, which are released after it."""
+
+    def diagnose(self) -> tuple[bytes, str, dict[str, object]]:
+        """Return (level, message, values) for /diagnostics."""
+        return DiagnosticStatus.OK, "active" if self.is_active else "inactive", {}
+
+    # Topics of the table.
+
+    def publish_topic(self, name: str) -> Publisher:
+        """Create the publisher of a topic of the table, with its quality of service in the node's clock."""
+        topic = TOPICS[name]
+        publisher = self.create_publisher(topic.msg_type, topic.name, qos_profile(topic.quality, self.config.clock))
+        self.add_topic_entity(publisher)
+        return publisher
+
+    def subscribe_topic(self, name: str, callback: Callable[[Any], None], raw: bool = False) -> Subscription:
+        """Create a subscription to a topic of the table; `raw` hands the serialized bytes to the callback."""
+        topic = TOPICS[name]
+        profile = qos_profile(topic.quality, self.config.clock)
+        subscription = self.create_subscription(topic.msg_type, topic.name, callback, profile, raw=raw)
+        self.add_topic_entity(subscription)
+        return subscription
+
+    def create_steady_timer(self, period_s: float, callback: Callable[[], None]) -> Timer:
+        """Create a timer of the wall clock, also where ROS time is simulated."""
+        return self.create_timer(period_s, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def add_topic_entity(self, entity: Publisher | Subscription) -> None:
+        """Have a publisher or subscription released on cleanup."""
+        self._topic_entities.append(entity)
+
+    def wait_for_subscribers(self, publisher: Publisher, count: int, timeout_s: float = CONNECT_TIMEOUT_S) -> None:
+        """Wait in lockstep until `count` subscribers (one more when recorded) are connected; returns at once otherwise.
+
+        A volatile message that is published before its subscriber is connected is lost, and lockstep must lose none.
+
+        Raises
+        ------
+        StackError
+            They did not connect in time.
+        """
+        if self.config.clock != "lockstep":
+            return
+        wanted, deadline = count + int(self.config.recorded), time.monotonic() + timeout_s
+        while publisher.get_subscription_count() < wanted:
+            if time.monotonic() > deadline or self.is_stopping:
+                raise StackError(
+                    f"topic {publisher.topic_name}: {publisher.get_subscription_count()} of {wanted} subscribers "
+                    f"connected within {timeout_s:g} s; start and configure the other nodes first"
+                )
+            time.sleep(0.002)
+
+    # Life cycle.
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Read the parameters and build; a user's mistake is one line in the log and a failed transition."""
+
+        def build() -> None:
+            self.config = declare_config(self, self.config_class)
+            if self.config.clock == "realtime":
+                give_way(self.config.nice)
+            self.configure()
+
+        result = self._guarded("configure", build)
+        if result != TransitionCallbackReturn.SUCCESS:
+            self._release()
+        return result
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Activate; a user's mistake fails the transition."""
+        result = self._guarded("activate", self.activate)
+        self.is_active = result == TransitionCallbackReturn.SUCCESS
+        return result
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Deactivate; always succeeds, an error is logged and makes the process exit non-zero."""
+        self._stop("deactivate", self.deactivate)
+        self.is_active = False
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Release everything that configuration made; always succeeds, as deactivation does."""
+        self._stop("clean up", self.cleanup)
+        self._release()
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Deactivate and clean up from whatever state, and end the process."""
+        if self.is_active:
+            self.on_deactivate(state)
+        if self._topic_entities:
+            self.on_cleanup(state)
+        self.is_stopping = True
+        return TransitionCallbackReturn.SUCCESS
+
+    def _change_state_if_possible(self, request: ChangeState.Request, response: ChangeState.Response) -> Any:
+        """Answer a request to change state; rclpy alone raises where the state forbids it."""
+        possible = {item[0]: item[1] for item in self._state_machine.available_transitions}
+        wanted = request.transition
+        if wanted.id in possible if not wanted.label else wanted.label in possible.values():
+            return self._LifecycleNodeMixin__on_change_state(request, response)
+        self.get_logger().error(
+            f"refused transition {wanted.label or wanted.id} in state {self.current_state_label()}; "
+            f"possible: {', '.join(possible.values())}"
+        )
+        response.success = False
+        return response
+
+    def _guarded(self, verb: str, action: Callable[[], None]) -> TransitionCallbackReturn:
+        try:
+            action()
+        except ContactMpcError as error:
+            self.get_logger().error(f"cannot {verb}: {error}")
+            return TransitionCallbackReturn.FAILURE
+        except Exception:
+            self.get_logger().fatal(f"cannot {verb}: {traceback.format_exc()}")
+            return TransitionCallbackReturn.FAILURE
+        return TransitionCallbackReturn.SUCCESS
+
+    def _stop(self, verb: str, action: Callable[[], None]) -> None:
+        if self._guarded(verb, action) != TransitionCallbackReturn.SUCCESS:
+            self.exit_code = 1
+
+    def _release(self) -> None:
+        for entity in self._topic_entities:
+            if isinstance(entity, Publisher):
+                self.destroy_publisher(entity)
+            else:
+                self.destroy_subscription(entity)
+        self._topic_entities.clear()
+
+    # Process.
+
+    def current_state_label(self) -> str:
+        """Return "unconfigured", "inactive", "active" or "finalized"."""
+        return str(self._state_machine.current_state[1])
+
+    def spin_some(self, executor: Executor) -> None:
+        """Handle what has arrived; called in a loop by the process. Nodes with a loop of their own override it."""
+        executor.spin_once(timeout_sec=SPIN_TIMEOUT_S)
+
+    @staticmethod
+    def handle_events(executor: Executor) -> None:
+        """Handle what waits at the executor, from a loop of one's own: it hands over one event at a time.
+
+        With simulated time /clock alone is a hundred events a second or more, so one event for each turn of a slow
+        loop is not enough: the rest would queue up, and services would be answered later and later.
+        """
+        for _ in range(EVENTS_AT_ONCE):
+            executor.spin_once(timeout_sec=0.0)
+
+    def fail(self, reason: str) -> None:
+        """End the process with a non-zero exit code after one line of explanation, in the log and in /diagnostics."""
+        self.get_logger().fatal(reason)
+        self._publish_status(DiagnosticStatus.ERROR, reason, {})
+        self.exit_code = 1
+        self.is_stopping = True
+
+    def publish_diagnostics(self) -> None:
+        """Publish what `diagnose` says now; also called once a second."""
+        self._publish_status(*self.diagnose())
+
+    def _publish_status(self, level: bytes, message: str, values: dict[str, object]) -> None:
+        status = DiagnosticStatus(level=level, name=self.get_fully_qualified_name(), message=message)
+        status.values = [KeyValue(key=key, value=str(value)) for key, value in values.items()]
+        array = DiagnosticArray(status=[status])
+        array.header.stamp = self.get_clock().now().to_msg()
+        self._diagnostics.publish(array)

@@ -1,0 +1,122 @@
+"""One operating-system process per node: started with its own log, watched, and ended on every path."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from contact_mpc.errors import StackError
+from contact_mpc.ros.runtime.node_process import PARENT_VARIABLE
+
+SINGLE_THREADED = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+TAIL_LINES = 12
+POLL_S = 0.02
+
+
+class NodeProcess:
+    """A node in a process group of its own, so that Ctrl-C in a terminal reaches the orchestrator only.
+
+    Parameters
+    ----------
+    name : str
+        Name of the node and of its module in contact_mpc.ros.nodes.
+    ros_arguments : sequence of str
+        What follows `--ros-args`.
+    log : Path
+        File for stdout and stderr.
+    environment : dict
+        Added to the environment of this process.
+    """
+
+    def __init__(self, name: str, ros_arguments: Sequence[str], log: Path, environment: dict[str, str]) -> None:
+        self.name, self.log = name, log
+        command = [sys.executable, "-m", f"contact_mpc.ros.nodes.{name}", "--ros-args", *ros_arguments]
+        threads = dict.fromkeys(SINGLE_THREADED, "1")
+        variables = {**os.environ, **threads, "PYTHONUNBUFFERED": "1", PARENT_VARIABLE: str(os.getpid()), **environment}
+        try:
+            with log.open("wb") as output:
+                self._process = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=variables, process_group=0
+                )
+        except OSError as error:
+            raise StackError(f"node {name} could not be started: {error}; its log would be {log}") from error
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """Exit code; negative for a signal; None while it runs."""
+        return self._process.poll()
+
+    def check(self) -> None:
+        """Raise StackError with the last lines of its log if the process has ended."""
+        code = self.exit_code
+        if code is None:
+            return
+        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        raise StackError(f"node {self.name} {how}; the end of its log {self.log}:\n{self.tail()}")
+
+    def tail(self) -> str:
+        """Return the last lines of the log, indented."""
+        lines = self.log.read_text(errors="replace").splitlines()[-TAIL_LINES:]
+        return "\n".join(f"  {line}" for line in lines) or "  (empty)"
+
+    def errors(self) -> str:
+        """Return what the node itself called an error, or the end of its log."""
+        lines = self.log.read_text(errors="replace").splitlines()
+        found = [line.split("]: ", 1)[-1] for line in lines if "[ERROR]" in line or "[FATAL]" in line]
+        return "; ".join(found) or f"the end of its log {self.log}:\n{self.tail()}"
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the whole process group, if it still runs."""
+        if self.exit_code is None:
+            os.killpg(self._process.pid, number)
+
+    def wait(self) -> None:
+        """Wait for the end of the process."""
+        self._process.wait()
+
+
+@contextmanager
+def interrupts_deferred() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM wait until the end of the block, so that what starts in it is always known to its owner.
+
+    A started process has the default handlers: unlike ignored or masked signals, Python's handlers are not inherited.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    arrived: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        arrived.append(number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for first in arrived[:1]:
+            signal.raise_signal(first)
+
+
+def stop_processes(processes: Sequence[NodeProcess], patience_s: float) -> None:
+    """End processes: SIGINT, on which nodes clean up, and SIGKILL for those that still run after `patience_s`."""
+    for process in processes:
+        process.signal(signal.SIGINT)
+    deadline = time.monotonic() + patience_s
+    while any(process.exit_code is None for process in processes) and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+    for process in processes:
+        process.signal(signal.SIGKILL)
+        process.wait()

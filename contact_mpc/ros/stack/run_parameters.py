@@ -1,0 +1,158 @@
+"""Parameters of all nodes for one run: the task's parameter file, then what the run itself decides."""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from contact_mpc.errors import ConfigError
+from contact_mpc.ros.runtime.lifecycle_client import ACTIVATION_ORDER
+from contact_mpc.ros.runtime.parameters import RCLPY_PARAMETERS
+from contact_mpc.ros.stack.stack import to_parameter_file
+from contact_mpc.settings.resources import resource
+from contact_mpc.settings.yaml_files import validate
+from contact_mpc.task.node_parameters import apply_setting, check_node_names, load_node_parameters
+from contact_mpc.task.task import TaskConfig
+from contact_mpc.version import __version__
+
+PROGRESS_PERIOD_S = 0.1  # runs end on its multiples, where the recorder reports how far it is
+DEFAULT_START_DELAY_S = 0.3
+CONFIGS = {
+    "state_estimator": ("contact_mpc.ros.nodes.state_estimator", "StateEstimatorConfig"),
+    "mpc_tracker": ("contact_mpc.ros.nodes.mpc_tracker", "MpcTrackerConfig"),
+    "trajectory_server": ("contact_mpc.ros.nodes.trajectory_server", "TrajectoryServerConfig"),
+    "command_bridge": ("contact_mpc.ros.nodes.command_bridge", "CommandBridgeConfig"),
+    "plant": ("contact_mpc.ros.nodes.plant_config", "PlantConfig"),
+    "recorder": ("contact_mpc.ros.nodes.recorder", "RecorderConfig"),
+}
+SHARED = (  # what two nodes must agree on
+    ("mpc_tracker", "command_bridge", "mpc_rate_hz"),
+    ("mpc_tracker", "command_bridge", "plan_delay_s"),
+    ("plant", "command_bridge", "gravity_compensation"),
+    ("plant", "command_bridge", "command_interface"),
+    ("plant", "command_bridge", "rate_hz"),
+)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What a user chooses for a run.
+
+    Attributes
+    ----------
+    plant, clock : str
+        "drake", "mujoco" or "gazebo"; "lockstep" or "realtime".
+    interface : str or None
+        "effort" or "position"; None: as the parameter file says.
+    seed : int
+        Seed of the sensor noise.
+    parameter_file : Path or str
+        Parameter file of the nodes, or the name of one in config/nodes.
+    settings : sequence of str
+        "node.key=value", the last word.
+    recorded : bool
+        Whether a recorder belongs to the run.
+    """
+
+    plant: str
+    clock: str
+    seed: int
+    parameter_file: Path | str
+    interface: str | None = None
+    settings: Sequence[str] = ()
+    recorded: bool = True
+
+
+def build_parameters(task: TaskConfig, options: RunOptions, folder: Path, plan_file: Path) -> dict[str, dict[str, Any]]:
+    """Return the parameters of every node by its name.
+
+    Raises
+    ------
+    ConfigError
+        The parameter file or a setting is wrong, or two nodes would disagree.
+    """
+    check_node_names(options.parameter_file, CONFIGS)
+    parameters = {name: load_node_parameters(options.parameter_file, name) for name in ACTIVATION_ORDER}
+    for setting in options.settings:
+        apply_setting(parameters, setting)
+    for values in parameters.values():
+        values.update(system=str(task.system.path), clock=options.clock, recorded=options.recorded, use_sim_time=True)
+    if options.interface is not None:
+        _choose_interface(parameters, options.interface)
+    parameters["plant"].update(task=str(task.path), engine=options.plant, seed=options.seed)
+    parameters["mpc_tracker"]["task"] = str(task.path)
+    parameters["trajectory_server"].update(plan_file=str(plan_file), autostart=True)
+    parameters["plant"]["run_for_s"] = run_duration_s(task, parameters)
+    _check_agreement(parameters, options.parameter_file)
+    if options.recorded:
+        parameters["recorder"]["bag"] = str(folder / "bag")
+        parameters["recorder"]["metadata_json"] = _metadata(task, options, parameters)
+    else:
+        del parameters["recorder"]
+    check_values(parameters, resource("nodes", options.parameter_file))
+    task.system.gains(_value(parameters, "command_bridge", "gain_set"))
+    return parameters
+
+
+def check_values(parameters: dict[str, dict[str, Any]], source: Path) -> None:
+    """Raise ConfigError before anything starts where a node would refuse its parameters; names file, node and key."""
+    for name, values in parameters.items():
+        module, config_class = CONFIGS[name]
+        own = {key: value for key, value in values.items() if key not in RCLPY_PARAMETERS}
+        validate(getattr(import_module(module), config_class), own, f"{source}: node {name}")
+
+
+def run_duration_s(task: TaskConfig, parameters: dict[str, dict[str, Any]]) -> float:
+    """Return the simulated time from the first state to the end of the hold, up to the next progress report."""
+    delay_s = float(parameters["trajectory_server"].get("start_delay_s", DEFAULT_START_DELAY_S))
+    total_s = delay_s + task.duration_s + task.hold_s
+    return math.ceil(round(total_s / PROGRESS_PERIOD_S, 6)) * PROGRESS_PERIOD_S
+
+
+def _choose_interface(parameters: dict[str, dict[str, Any]], interface: str) -> None:
+    for name in ("plant", "command_bridge"):
+        parameters[name]["command_interface"] = interface
+        if interface == "position":
+            parameters[name]["gravity_compensation"] = "robot"
+
+
+def _check_agreement(parameters: dict[str, dict[str, Any]], source: Path | str) -> None:
+    for first, second, key in SHARED:
+        values = (_value(parameters, first, key), _value(parameters, second, key))
+        if None not in values and values[0] != values[1]:
+            raise ConfigError(
+                f"{source}: {key} is {values[0]!r} for {first} and {values[1]!r} for {second}; both must be the same"
+            )
+
+
+def _value(parameters: dict[str, dict[str, Any]], name: str, key: str) -> Any:
+    """Return a parameter of a node, its default where it is not given, None where it has none."""
+    module, config_class = CONFIGS[name]
+    known = getattr(import_module(module), config_class).model_fields[key]
+    return parameters[name].get(key, None if known.is_required() else known.default)
+
+
+def _metadata(task: TaskConfig, options: RunOptions, parameters: dict[str, dict[str, Any]]) -> str:
+    """Return what the bag says about the run."""
+    return json.dumps(
+        {
+            "task": task.name,
+            "task_file": str(task.path),
+            "duration_s": task.duration_s,
+            "hold_s": task.hold_s,
+            "axis": task.axis,
+            "displacement": task.displacement,
+            "system": task.system.name,
+            "system_file": str(task.system.path),
+            "seed": options.seed,
+            "clock": options.clock,
+            "plant": options.plant,
+            "interface": parameters["command_bridge"].get("command_interface", "effort"),
+            "version": __version__,
+            "provenance": task.system.provenance(),
+            "parameters": to_parameter_file("/" + task.system.config.robots[0].name, parameters),
+        }
+    )

@@ -1,0 +1,136 @@
+"""One run of a task: the stack from the first process to the last message of the bag."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from nav_msgs.msg import Odometry
+from numpy.typing import NDArray
+from rclpy.qos import QoSProfile, QoSReliabilityPolicy
+from rosgraph_msgs.msg import Clock
+from std_msgs.msg import UInt64
+
+from contact_mpc.errors import InputError, StackError
+from contact_mpc.model.rotations import rotation_log
+from contact_mpc.plants.common.plant import T0_NS
+from contact_mpc.ros.messages import conversions as messages
+from contact_mpc.ros.stack.stack import Stack, StackSpec
+from contact_mpc.task.task import TaskConfig
+
+POLL_S = 0.1
+STALL_TIMEOUT_S = 60.0
+DRAIN_S = 0.2  # for the answers to the last state, on their way to the recorder
+NEWEST = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
+
+
+@dataclass(frozen=True)
+class RunProgress:
+    """Where a run is: simulated and wall time since its start, s; object error against the goal, degrees and mm."""
+
+    simulated_s: float
+    wall_s: float
+    angle_error_deg: float
+    position_error_mm: float
+
+    @property
+    def real_time_factor(self) -> float:
+        """Simulated over wall time."""
+        return self.simulated_s / self.wall_s if self.wall_s > 0.0 else float("nan")
+
+
+class RunSession:
+    """Starts the stack for a task and follows it to its end.
+
+    Parameters
+    ----------
+    task : TaskConfig
+        What is run.
+    parameters : dict
+        Parameters of every node.
+    folder : Path
+        Existing folder for bag, logs and parameters.
+    domain : int, optional
+        ROS domain; by default one that is free.
+    """
+
+    def __init__(
+        self, task: TaskConfig, parameters: dict[str, dict[str, Any]], folder: Path, domain: int | None = None
+    ) -> None:
+        self._task = task
+        self._end_ns = T0_NS + round(parameters["plant"]["run_for_s"] * 1e9)
+        self._is_lockstep = parameters["plant"]["clock"] == "lockstep"
+        self._goal = task.goal_pose()
+        self._clock_ns = self._written_ns = 0
+        self._pose: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+        namespace = "/" + task.system.config.robots[0].name
+        self.stack = Stack(StackSpec(namespace, parameters, folder, domain))
+
+    def __enter__(self) -> "RunSession":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.stack.stop()
+
+    def start(self) -> None:
+        """Start the processes; they import their libraries while the caller may go on with something else."""
+        self.stack.start()
+
+    def run(self, report: Callable[[RunProgress], None]) -> None:
+        """Configure, activate and follow the run to its end; `report` is called several times a second.
+
+        Raises
+        ------
+        StackError
+            A node refused, died or stopped answering; names the node.
+        """
+        self.stack.bring_up()
+        node = self.stack.node
+        node.create_subscription(Clock, "/clock", self._on_clock, NEWEST)
+        node.create_subscription(Odometry, "plant/object_odom", self._on_odometry, NEWEST)
+        node.create_subscription(UInt64, "recorder/written_until", self._on_written, NEWEST)
+        self._follow(report)
+
+    def _follow(self, report: Callable[[RunProgress], None]) -> None:
+        start_s = progress_s = time.monotonic()
+        newest_ns = 0
+        while not self._is_finished():
+            time.sleep(POLL_S)
+            for _ in range(4):
+                self.stack.spin(0.0)
+            now_s = time.monotonic()
+            if self._clock_ns + self._written_ns > newest_ns:
+                newest_ns, progress_s = self._clock_ns + self._written_ns, now_s
+            elif now_s - progress_s > STALL_TIMEOUT_S:
+                raise StackError(
+                    f"simulated time stands still at {self._clock_ns * 1e-9:.3f} s; see the logs of the nodes"
+                )
+            report(self._progress(now_s - start_s))
+        time.sleep(DRAIN_S)
+
+    def _is_finished(self) -> bool:
+        recorded_ns = self._written_ns if self._is_lockstep else self._clock_ns
+        return min(self._clock_ns, recorded_ns) >= self._end_ns
+
+    def _progress(self, wall_s: float) -> RunProgress:
+        angle_deg = distance_mm = float("nan")
+        if self._pose is not None:
+            R_goal, p_goal = self._goal
+            R_WB, p_WB = self._pose
+            angle_deg = float(np.degrees(np.linalg.norm(rotation_log(np.ascontiguousarray(R_WB @ R_goal.T)))))
+            distance_mm = 1e3 * float(np.linalg.norm(p_WB - p_goal))
+        return RunProgress(max(self._clock_ns - T0_NS, 0) * 1e-9, wall_s, angle_deg, distance_mm)
+
+    def _on_clock(self, message: Clock) -> None:
+        self._clock_ns = messages.from_stamp(message.clock)
+
+    def _on_written(self, message: UInt64) -> None:
+        self._written_ns = int(message.data)
+
+    def _on_odometry(self, message: Odometry) -> None:
+        try:
+            self._pose = messages.read_pose(message.pose.pose)
+        except InputError:
+            self._pose = None

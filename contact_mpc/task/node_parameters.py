@@ -1,0 +1,126 @@
+"""Parameters of a node from a ROS parameter file, without ROS: what runs in one process reads the files of the nodes.
+
+A file maps node names, with or without a namespace and wildcards (`/**/state_estimator`, `/**`), to `ros__parameters`;
+dotted names are nested mappings. Later entries win over earlier ones, and named nodes over `/**`, as in rcl.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from contact_mpc.errors import ConfigError
+from contact_mpc.settings.resources import resource, resource_names
+from contact_mpc.settings.yaml_files import read_yaml
+from contact_mpc.task.task import TaskConfig
+
+KEY = "ros__parameters"
+NODE_ONLY = ("system", "clock", "recorded", "use_sim_time", "realtime")  # beside the parameters of a node's core
+
+
+def load_node_parameters(path: str | Path, node_name: str) -> dict[str, Any]:
+    """Return the parameters that a file gives to one node, nested; empty when it names other nodes only.
+
+    Parameters
+    ----------
+    path : str or Path
+        A name in config/nodes or the path of a parameter file.
+    node_name : str
+        Name of the node without its namespace.
+
+    Raises
+    ------
+    ConfigError
+        No such file, no YAML, or an entry without `ros__parameters`; names file and entry.
+    """
+    file = resource("nodes", path)
+    parameters: dict[str, Any] = {}
+    matching = [entry for entry in _entries(read_yaml(file), "", file) if _applies(entry[0], node_name)]
+    for _, values in sorted(matching, key=lambda entry: _last(entry[0]) == node_name):
+        _merge(parameters, values)
+    return parameters
+
+
+def core_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a node that belong to its core."""
+    return {key: value for key, value in parameters.items() if key not in NODE_ONLY}
+
+
+def check_node_names(path: Path | str, known: Iterable[str]) -> None:
+    """Raise ConfigError where a file names a node that is nearly one of the known ones; others' nodes may be in it."""
+    file, names = resource("nodes", path), list(known)
+    for full, _ in _entries(read_yaml(file), "", file):
+        near = get_close_matches(_last(full), names, n=1, cutoff=0.8)
+        if near and _last(full) not in names:
+            raise ConfigError(f"{file}: unknown node '{full}' (did you mean '{near[0]}'?); known: {', '.join(names)}")
+
+
+def apply_setting(parameters: dict[str, dict[str, Any]], setting: str) -> None:
+    """Put "node.key=value" on top of the parameters of nodes, by their names.
+
+    Raises
+    ------
+    ConfigError
+        No such node, or the value is no YAML.
+    """
+    key, separator, text = setting.partition("=")
+    node, dot, name = key.partition(".")
+    if not (separator and dot and name) or node not in parameters:
+        raise ConfigError(
+            f"--set {setting}: expected node.key=value with a node of {', '.join(parameters)}, "
+            "e.g. --set mpc_tracker.mpc_rate_hz=10"
+        )
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"--set {setting}: the value is not valid YAML") from error
+    *parents, leaf = name.split(".")
+    target = parameters[node]
+    for parent in parents:
+        target = target.setdefault(parent, {})
+    target[leaf] = value
+
+
+def default_parameter_file(task: TaskConfig) -> str:
+    """Return the name of the parameter file of a task: its own in config/nodes, else its system's, else its robot's."""
+    names = (task.name, task.system.name, task.system.config.robots[0].name)
+    known = resource_names("nodes")
+    return next((name for name in names if name in known), task.system.name)
+
+
+def _entries(tree: dict[str, Any], prefix: str, file: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Return (full node name, parameters) of every node in the file, in its order."""
+    found = []
+    for name, value in tree.items():
+        full = f"{prefix}/{name}".replace("//", "/")
+        if not isinstance(value, dict):
+            raise ConfigError(f"{file}: key '{full}' is {value!r}; expected a node or namespace with '{KEY}' below it")
+        if KEY not in value:
+            found += _entries(value, full, file)
+        elif isinstance(value[KEY], dict):
+            found.append((full, value[KEY]))
+        else:
+            raise ConfigError(f"{file}: '{full}.{KEY}' is {value[KEY]!r}; expected a mapping of parameter names")
+    return found
+
+
+def _last(full_name: str) -> str:
+    return full_name.rsplit("/", 1)[-1]
+
+
+def _applies(full_name: str, node_name: str) -> bool:
+    return _last(full_name) in (node_name, "*", "**")
+
+
+def _merge(target: dict[str, Any], values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        *parents, leaf = str(name).split(".")
+        branch = target
+        for parent in parents:
+            branch = branch.setdefault(parent, {})
+        if isinstance(value, dict):
+            _merge(branch.setdefault(leaf, {}), value)
+        else:
+            branch[leaf] = value

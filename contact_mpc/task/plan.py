@@ -1,0 +1,172 @@
+"""Plans: trajectories of (q, u, feed-forward torque, contact impulses), and their files."""
+
+import json
+import zipfile
+import zlib
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from contact_mpc.errors import InputError, PlanError
+from contact_mpc.model.system import System
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.task.interpolation import interpolate_rows
+from contact_mpc.version import __version__
+
+FORMAT = "contact_mpc plan 1"
+ARRAYS = ("times_s", "q", "u", "tau_ff", "contact_impulses")
+EDGE_S = 1e-6  # a held torque changes within this time where a trajectory is linear between its points
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan over N + 1 instants.
+
+    Attributes
+    ----------
+    times_s : (N + 1,) array
+        Increasing times from 0, s.
+    q : (N + 1, n_q) array
+        Configurations; m, rad, quaternions wxyz.
+    u : (N + 1, n_a) array
+        Commands, rad (m), linear in between; u[k] is reached at times_s[k].
+    tau_ff : (N + 1, n_a) array
+        Feed-forward torque, N m; linear in between, or with `tau_ff_held` the value at times_s[k] until times_s[k + 1].
+    contact_impulses : (N + 1, n_c, 3) array
+        Impulse on the object per contact pair of the step that ends at times_s[k], world frame, N s.
+    provenance : dict
+        System, its digest, planner, parameters, seed, package version.
+    du : (N + 1, n_a) array, optional
+        Reference of the joint velocities, rad/s, linear in between; without it the slope of u.
+    tau_ff_held : bool
+        Whether tau_ff is held (zero order) instead of interpolated: the torques of a contact-implicit plan are, and its
+        u is q_k - (dt / 2) v_k, the middle of what semi-implicit Euler steps over (`planning/push`).
+    """
+
+    times_s: FloatArray
+    q: FloatArray
+    u: FloatArray
+    tau_ff: FloatArray
+    contact_impulses: FloatArray
+    provenance: dict[str, Any] = field(default_factory=dict)
+    du: FloatArray | None = None
+    tau_ff_held: bool = False
+
+    def __post_init__(self) -> None:
+        if self.times_s.ndim != 1 or not self.times_s.size or not np.all(np.diff(self.times_s, prepend=-np.inf) > 0.0):
+            raise InputError(f"plan: times_s must increase and have at least one entry; found {self.times_s}")
+        count = self.times_s.shape[0]
+        for name in ARRAYS[1:]:
+            array = getattr(self, name)
+            if array.shape[:1] != (count,) or not np.all(np.isfinite(array)):
+                raise InputError(f"plan: {name} has shape {array.shape}; expected {count} finite rows, one per time")
+        if self.du is not None and (self.du.shape != self.u.shape or not np.all(np.isfinite(self.du))):
+            raise InputError(f"plan: du has shape {self.du.shape}; expected finite {self.u.shape}, as u")
+
+    def linear(self) -> "Plan":
+        """Return this plan with all quantities linear between instants: a held torque gets a second point per edge.
+
+        The point at times_s[k] - EDGE_S still has tau_ff[k - 1]; u, du and q are interpolated there.
+        """
+        if not self.tau_ff_held or len(self.times_s) == 1:
+            return self
+        before = self.times_s[1:] - EDGE_S
+        times_s = np.sort(np.concatenate([self.times_s, before]))
+        source = np.searchsorted(self.times_s, times_s, side="right") - 1
+        columns = {name: getattr(self, name) for name in ("u", "du") if getattr(self, name) is not None}
+        filled: dict[str, Any] = {
+            name: np.stack([np.interp(times_s, self.times_s, column) for column in array.T], axis=1)
+            for name, array in columns.items()
+        }
+        end = np.searchsorted(self.times_s, times_s - 0.5 * EDGE_S, side="right")  # of the interval, for both points
+        return replace(
+            self, times_s=times_s, tau_ff=self.tau_ff[source], tau_ff_held=False, **filled,
+            q=self.q[end], contact_impulses=self.contact_impulses[end],
+        )  # fmt: skip
+
+    @property
+    def impulse_sizes(self) -> FloatArray:
+        """Size of the sum of all contact impulses of the step that ends at each instant (N + 1,), N s."""
+        return np.asarray(np.linalg.norm(self.contact_impulses.sum(axis=1), axis=1))
+
+    def sample_u(self, t_s: float) -> FloatArray:
+        """Return the command at t_s, held constant outside the plan."""
+        return interpolate_rows(t_s, self.times_s, self.u)
+
+    def sample_q(self, system: System, t_s: float) -> FloatArray:
+        """Return the configuration at t_s, on the geodesic between instants, held constant outside the plan."""
+        return interpolate_q(system, self.times_s, self.q, t_s)
+
+
+def interpolate_q(system: System, times_s: FloatArray, q: FloatArray, t_s: float) -> FloatArray:
+    """Return the configuration at t_s on the geodesics between the rows of q (n, n_q) at times_s (n,)."""
+    k = int(np.searchsorted(times_s, t_s, side="right")) - 1
+    if k < 0 or k >= len(times_s) - 1:
+        return q[min(max(k, 0), len(times_s) - 1)].copy()
+    fraction = (t_s - times_s[k]) / (times_s[k + 1] - times_s[k])
+    return system.integrate(q[k], fraction * system.difference(q[k], q[k + 1]))
+
+
+def save_plan(path: Path, plan: Plan) -> None:
+    """Write a plan to a .npz file; raises PlanError where the file cannot be written."""
+    arrays = {name: getattr(plan, name) for name in ARRAYS} | ({} if plan.du is None else {"du": plan.du})
+    header = json.dumps({"format": FORMAT, "tau_ff_held": plan.tau_ff_held, **plan.provenance})
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            np.savez_compressed(file, header=np.array(header), **arrays)
+    except OSError as error:
+        raise PlanError(f"{path}: plan cannot be written ({error.strerror}); choose a writable folder") from error
+
+
+def load_plan(path: Path | str, system: System | None = None) -> Plan:
+    """Read a plan file.
+
+    Parameters
+    ----------
+    path : path
+        A file written by `save_plan`.
+    system : System, optional
+        Where given, a plan of another system, of another version of its model files or of the package, is refused.
+
+    Raises
+    ------
+    PlanError
+        The file is missing, not a plan, or belongs to another system.
+    """
+    path = Path(path)
+    try:
+        with np.load(path, allow_pickle=False) as data:
+            header = json.loads(str(data["header"]))
+            names = (*ARRAYS, "du") if "du" in data else ARRAYS
+            arrays = {name: data[name].astype(np.float64) for name in names}
+    except FileNotFoundError as error:
+        raise PlanError(f"{path}: no such plan file; write one with `contact-mpc plan TASK --out {path}`") from error
+    except (OSError, EOFError, KeyError, RuntimeError, TypeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        raise PlanError(f"{path}: not a plan file of contact_mpc ({error})") from error
+    if not isinstance(header, dict) or header.pop("format", None) != FORMAT:
+        raise PlanError(f"{path}: not a plan of format '{FORMAT}'; plan again with this version")
+    held = bool(header.pop("tau_ff_held", False))
+    if system is not None:
+        _check_system(path, header, system, arrays)
+    try:
+        return Plan(**arrays, provenance=header, tau_ff_held=held)
+    except InputError as error:
+        raise PlanError(f"{path}: {error}") from error
+
+
+def _check_system(path: Path, header: dict[str, Any], system: System, arrays: dict[str, FloatArray]) -> None:
+    if header.get("system") != system.name:
+        raise PlanError(f"{path}: a plan of system '{header.get('system')}', not of '{system.name}'")
+    if header.get("version", __version__) != __version__:
+        raise PlanError(f"{path}: made by version {header['version']} of this package, not {__version__}; plan again")
+    if header.get("system_digest") != system.digest:
+        raise PlanError(
+            f"{path}: made for another version of system '{system.name}' (its YAML or URDF changed since); plan again"
+        )
+    widths = {"q": system.n_q, "u": system.n_a, "tau_ff": system.n_a}
+    for name, width in widths.items():
+        if arrays[name].ndim != 2 or arrays[name].shape[1] != width:
+            raise PlanError(f"{path}: {name} has shape {arrays[name].shape}; expected (n, {width})")

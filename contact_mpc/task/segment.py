@@ -1,0 +1,17 @@
+"""A part of a long way, as a planner hands it to who follows it."""
+
+from dataclasses import dataclass
+
+from contact_mpc.task.plan import Plan
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A plan that is tracked (the object is held) or else played back (fingers let go and grip anew).
+
+    Without a plan, `reason` says why there is none.
+    """
+
+    plan: Plan | None
+    is_tracked: bool = True
+    reason: str = ""

@@ -1,0 +1,231 @@
+"""Tasks: a system, where it starts, how the object shall move, and when that counts as done (config/tasks/*.yaml)."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from contact_mpc.errors import ConfigError
+from contact_mpc.model.rotations import quaternion_to_matrix, rotation_exp, rotation_from_rpy, rotation_log
+from contact_mpc.model.system import System
+from contact_mpc.model.system_builder import load_system
+from contact_mpc.model.system_config import Vector3
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.resources import resource
+from contact_mpc.settings.yaml_files import read_yaml, validate
+
+NS_PER_S = 1_000_000_000
+GOAL_STREAM = 1  # of a trial's seed: its goal is drawn apart from its disturbances
+AxisName = Literal["+x", "-x", "+y", "-y", "+z", "-z"]
+AXES_W: dict[str, tuple[float, float, float]] = {
+    "+x": (1.0, 0.0, 0.0), "-x": (-1.0, 0.0, 0.0), "+y": (0.0, 1.0, 0.0), "-y": (0.0, -1.0, 0.0),
+    "+z": (0.0, 0.0, 1.0), "-z": (0.0, 0.0, -1.0),
+}  # fmt: skip
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class StartConfig(_Frozen):
+    """Posture at the start: joints and commands by joint name, and the object's pose."""
+
+    joints_rad: dict[str, float] = Field(description="measured joint positions, rad")
+    commands_rad: dict[str, float] = Field(description="joint commands that hold the object there, rad")
+    object_position_m: Vector3
+    object_rpy_rad: Vector3 = (0.0, 0.0, 0.0)
+
+
+class GoalConfig(_Frozen):
+    """Motion of the object: a rotation about a world axis through its own centre, and a translation."""
+
+    rotation_axis: Vector3 = (0.0, 0.0, 1.0)
+    rotation_deg: float = Field(ge=-180.0, le=180.0)
+    translation_m: Vector3 = (0.0, 0.0, 0.0)
+    rotation_axes: tuple[AxisName, ...] = Field(
+        default=(), description="axes that an evaluation of the task turns about; none: only rotation_axis"
+    )
+    is_random: bool = Field(default=False, description="every trial of an evaluation draws its rotation from SO(3)")
+
+
+class ReferenceConfig(_Frozen):
+    """Where a task's plan comes from, if not from trajectory optimisation: a stored plan, or a tree from a seed."""
+
+    plan_file: str | None = Field(default=None, description="plan file, beside the task file or by its path")
+    problem: str | None = Field(default=None, description="name in config/planning, of the same system")
+    seed: int = Field(default=0, ge=0, description="of the tree")
+
+    @model_validator(mode="after")
+    def _check_source(self) -> "ReferenceConfig":
+        if (self.plan_file is None) == (self.problem is None):
+            raise ValueError("give either plan_file or problem")
+        return self
+
+
+class TaskFile(_Frozen):
+    """The keys of a task file."""
+
+    name: str
+    description: str = ""
+    system: str = Field(description="name of a system or path of its YAML")
+    start: StartConfig
+    goal: GoalConfig
+    duration_s: float = Field(gt=0.0, le=600.0, description="time of the motion, s")
+    hold_s: float = Field(ge=0.0, le=600.0, description="time to hold at the goal, s")
+    tolerance_deg: float = Field(gt=0.0, le=180.0)
+    tolerance_mm: float = Field(gt=0.0, le=1000.0)
+    drop_distance_m: float = Field(
+        default=0.05, gt=0.0, le=10.0, description="the object counts as dropped further than this from the reference"
+    )
+    planner: dict[str, Any] = Field(default_factory=dict, description="parameters of the trajectory optimisation")
+    reference: ReferenceConfig | None = Field(default=None, description="source of the plan; optimised where left out")
+    disturbance: dict[str, Any] = Field(
+        default_factory=dict, description="ranges that trials of the task draw from, where not the package's"
+    )
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Rotation of angle_deg about axis_W (3,) through the object's origin, then translation_m (3,)."""
+
+    axis_W: FloatArray
+    angle_deg: float
+    translation_m: FloatArray
+
+
+@dataclass(frozen=True)
+class TaskConfig:
+    """A task bound to its system: start_q (n_q,), start_u (n_a,), goal, times in s, tolerances at the end.
+
+    `axes` are those that an evaluation turns about, `axis` the one chosen of them; "" is the task's rotation_axis.
+    `displacement` is the length of the translation or the angle, m or rad, where it is not the task's own.
+    """
+
+    name: str
+    path: Path
+    description: str
+    system: System
+    start_q: FloatArray
+    start_u: FloatArray
+    goal: Goal
+    duration_s: float
+    hold_s: float
+    tolerance_deg: float
+    tolerance_mm: float
+    planner: dict[str, Any] = field(default_factory=dict)
+    axes: tuple[str, ...] = ()
+    axis: str = ""
+    displacement: float | None = None
+    drop_distance_m: float = 0.05
+    reference: ReferenceConfig | None = None
+    disturbance: dict[str, Any] = field(default_factory=dict)
+    has_random_goal: bool = False
+
+    def with_random_goal(self, seed: int) -> "TaskConfig":
+        """Return the task with the rotation of its goal drawn uniformly from SO(3)."""
+        wxyz = np.random.default_rng([seed, GOAL_STREAM]).standard_normal(4)
+        turn = rotation_log(quaternion_to_matrix(wxyz / np.linalg.norm(wxyz)))
+        angle = float(np.linalg.norm(turn))
+        return replace(self, goal=replace(self.goal, axis_W=turn / angle, angle_deg=float(np.rad2deg(angle))))
+
+    def about(self, axis: str) -> "TaskConfig":
+        """Return the task with its rotation about another axis of the world, of `AXES_W`; "" is the task's own.
+
+        Raises
+        ------
+        ConfigError
+            An unknown axis.
+        """
+        if not axis:
+            return self
+        if axis not in AXES_W:
+            raise ConfigError(f"axis '{axis}' is unknown; allowed: {', '.join(AXES_W)}")
+        return replace(self, goal=replace(self.goal, axis_W=np.array(AXES_W[axis])), axis=axis)
+
+    def moved_by(self, displacement: float | None) -> "TaskConfig":
+        """Return the task with another length of its goal's translation, m, or else angle, rad; None: the task's own.
+
+        Raises
+        ------
+        ConfigError
+            Not a positive number.
+        """
+        if displacement is None:
+            return self
+        if not 0.0 < displacement < np.inf:
+            raise ConfigError(f"displacement {displacement}: expected a positive number, m (rad)")
+        length = float(np.linalg.norm(self.goal.translation_m))
+        if length > 0.0:
+            goal = replace(self.goal, translation_m=self.goal.translation_m * (displacement / length))
+        else:
+            goal = replace(self.goal, angle_deg=float(np.copysign(np.rad2deg(displacement), self.goal.angle_deg)))
+        return replace(self, goal=goal, displacement=displacement)
+
+    def goal_pose(self, fraction: float = 1.0) -> tuple[FloatArray, FloatArray]:
+        """Return (R_WB, p_WB) of the object after a fraction of the motion."""
+        R, p = self.system.object_pose(self.start_q)
+        turn = rotation_exp(self.goal.axis_W * np.deg2rad(fraction * self.goal.angle_deg))
+        return turn @ R, p + fraction * self.goal.translation_m
+
+
+def load_task(name: str | Path) -> TaskConfig:
+    """Load a task by the name of a file in config/tasks or by the path of a YAML.
+
+    Raises
+    ------
+    ConfigError
+        No such task, an unknown key, a value out of range, or joints that are not those of the system.
+    """
+    path = resource("tasks", name)
+    file = validate(TaskFile, read_yaml(path), path)
+    beside = path.parent / file.system
+    system = load_system(beside if beside.is_file() else file.system)
+    start_a = _by_joint(system, file.start.joints_rad, f"{path}: start.joints_rad")
+    start_u = _by_joint(system, file.start.commands_rad, f"{path}: start.commands_rad")
+    q = system.q_default.copy()
+    q[system.n_q_u :] = start_a
+    R_WB = rotation_from_rpy(np.array(file.start.object_rpy_rad))
+    q[: system.n_q_u] = system.q_from_object_pose(R_WB, np.array(file.start.object_position_m), q)
+    axis = np.array(file.goal.rotation_axis)
+    if np.linalg.norm(axis) < 1e-9:
+        raise ConfigError(f"{path}: goal.rotation_axis = {file.goal.rotation_axis}; expected a direction")
+    goal = Goal(axis / np.linalg.norm(axis), file.goal.rotation_deg, np.array(file.goal.translation_m))
+    return TaskConfig(
+        file.name,
+        path,
+        file.description,
+        system,
+        q,
+        start_u,
+        goal,
+        file.duration_s,
+        file.hold_s,
+        file.tolerance_deg,
+        file.tolerance_mm,
+        file.planner,
+        file.goal.rotation_axes,
+        drop_distance_m=file.drop_distance_m,
+        reference=file.reference,
+        disturbance=file.disturbance,
+        has_random_goal=file.goal.is_random,
+    )
+
+
+def _by_joint(system: System, values: dict[str, float], source: str) -> FloatArray:
+    missing, unknown = set(system.joint_names) - set(values), set(values) - set(system.joint_names)
+    if missing or unknown:
+        raise ConfigError(
+            f"{source}: joints do not match system '{system.name}': missing {sorted(missing)}, unknown "
+            f"{sorted(unknown)}; expected {', '.join(system.joint_names)}"
+        )
+    array = np.array([values[name] for name in system.joint_names])
+    outside = (array < system.q_min) | (array > system.q_max)
+    if np.any(outside):
+        i = int(np.flatnonzero(outside)[0])
+        raise ConfigError(
+            f"{source}.{system.joint_names[i]} = {array[i]} rad is outside "
+            f"[{system.q_min[i]:.4f}, {system.q_max[i]:.4f}] rad"
+        )
+    return array

@@ -1,0 +1,105 @@
+"""The search of start postures: the last links alone touch, at the start and on the way."""
+
+import numpy as np
+import pytest
+
+from contact_mpc.dynamics.contact_dynamics import build_model
+from contact_mpc.dynamics.smoothed.newton import make_newton, measure_gaps
+from contact_mpc.model.rotations import rotation_from_rpy, rotation_log
+from contact_mpc.model.system import System
+from contact_mpc.planning.grasp.rolling import RollingPath, roll_along
+from contact_mpc.planning.grasp.search import CLEARANCE_M, CONTACT_GAP_M, GraspCandidate, GraspSearch
+from contact_mpc.planning.trajopt.task import object_path
+from contact_mpc.task.task import TaskConfig, load_task
+
+INSTANTS = 5
+# A start of the cube from which the fingertips roll all the way about +x, with a link of the index inside the cube
+BLOCKED_JOINTS_RAD = {
+    "index_0": 0.1149, "index_1": 0.6744, "index_2": 0.5356, "index_3": 0.5173,
+    "middle_0": -0.1210, "middle_1": 0.1708, "middle_2": 0.9135, "middle_3": 0.7996,
+    "ring_0": 0.1531, "ring_1": 0.5423, "ring_2": 0.7968, "ring_3": 0.9941,
+    "thumb_0": 0.8896, "thumb_1": 0.5162, "thumb_2": 1.0683, "thumb_3": 0.9914,
+}  # fmt: skip
+BLOCKED_POSITION_M, BLOCKED_RPY_RAD = [-0.0445, 0.0192, 0.0882], [-0.1651, 0.1069, 0.7463]
+
+
+def search_for(task: TaskConfig, q: np.ndarray, axes: tuple[str, ...], spread_rad: float = 0.0) -> GraspSearch:
+    first = task.system.n_q_u
+    turns = [task.about(axis) for axis in axes]
+    return GraspSearch(
+        task.system, q, lambda start: [object_path(turn, start, INSTANTS)[:, :first] for turn in turns], seed=3,
+        minimum_force_n=2.0, spread_rad=spread_rad,
+    )  # fmt: skip
+
+
+def gaps_of(system: System, q: np.ndarray) -> np.ndarray:
+    model = build_model(system)
+    return np.array(measure_gaps(model, make_newton(model), q))
+
+
+def roll(task: TaskConfig, candidate: GraspCandidate, axis: str) -> RollingPath:
+    path = object_path(task.about(axis), candidate.q, INSTANTS)[:, : task.system.n_q_u]
+    return roll_along(task.system, candidate.q, path, candidate.grasp.pairs, 2.0, 0.5)
+
+
+def clear_instants(system: System, rolled: RollingPath, pairs: np.ndarray) -> int:
+    clear = [np.delete(gaps_of(system, q), pairs).min() >= CLEARANCE_M for q in rolled.q]
+    return int(np.argmin([*clear, False]))
+
+
+@pytest.fixture(scope="module")
+def variants() -> tuple[TaskConfig, list[GraspCandidate]]:
+    task = load_task("allegro_ball")
+    search = search_for(task, task.start_q, ("+z",))
+    start = search.judge(task.start_q)
+    assert start is not None
+    found = [search.vary(start) for _ in range(30)]
+    return task, [start, *(candidate for candidate in found if candidate is not None)]
+
+
+def test_one_tip_of_every_finger_touches_and_nothing_else(variants: tuple[TaskConfig, list[GraspCandidate]]) -> None:
+    task, candidates = variants
+    assert len(candidates) > 2
+    for candidate in candidates[1:]:
+        gaps = gaps_of(task.system, candidate.q)
+        held = gaps[candidate.grasp.pairs]
+        assert len(held) == 4
+        assert held.min() >= 0.5 * CONTACT_GAP_M and held.max() <= 2.0 * CONTACT_GAP_M
+        assert candidate.fraction == 0.0 or np.delete(gaps, candidate.grasp.pairs).min() >= CLEARANCE_M
+
+
+def test_fraction_is_the_share_of_the_path_with_all_other_links_clear(
+    variants: tuple[TaskConfig, list[GraspCandidate]],
+) -> None:
+    task, candidates = variants
+    for candidate in candidates:
+        count = clear_instants(task.system, roll(task, candidate, "+z"), candidate.grasp.pairs)
+        assert candidate.fraction == pytest.approx(count / INSTANTS)
+
+
+def test_path_through_a_link_of_the_hand_does_not_count() -> None:
+    task = load_task("allegro_cube")
+    system, q = task.system, task.start_q.copy()
+    by_name = {name.split("/")[-1]: index for index, name in enumerate(system.joint_names)}
+    for name, angle in BLOCKED_JOINTS_RAD.items():
+        q[system.n_q_u + by_name[name]] = angle
+    pose = rotation_from_rpy(np.array(BLOCKED_RPY_RAD)), np.array(BLOCKED_POSITION_M)
+    q[: system.n_q_u] = system.q_from_object_pose(*pose, q)
+    candidate = search_for(task, q, ("+x",)).judge(q)
+    assert candidate is not None
+    rolled = roll(task, candidate, "+x")
+    assert rolled.is_complete
+    assert candidate.fraction < 1.0
+    assert candidate.fraction == pytest.approx(clear_instants(system, rolled, candidate.grasp.pairs) / INSTANTS)
+
+
+def test_turns_of_the_start_stay_within_their_spread() -> None:
+    task = load_task("allegro_ball")
+    spread_rad = 0.2
+    search = search_for(task, task.start_q, ("+z",), spread_rad)
+    found = [candidate for candidate in (search.sample() for _ in range(40)) if candidate is not None]
+    assert found
+    R0, _ = task.system.object_pose(task.start_q)
+    turns = [rotation_log(task.system.object_pose(candidate.q)[0] @ R0.T) for candidate in found]
+    assert np.abs(turns).max() <= spread_rad
+    assert np.abs(turns).max() > 0.0

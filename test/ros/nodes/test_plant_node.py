@@ -1,0 +1,160 @@
+"""The plant node over real DDS: one step per command in lockstep, unusable commands without effect."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy")
+pytest.importorskip("mujoco")
+
+from contact_mpc.errors import StackError
+from contact_mpc.plants.registry import make_plant
+from contact_mpc.ros.messages import conversions as messages
+from contact_mpc.task.task import load_task
+
+pytestmark = [pytest.mark.dds, pytest.mark.mujoco]
+
+MS = 1_000_000
+T0 = 1_000_000_000
+TASK = load_task("planar_hand_ball")
+SYSTEM = TASK.system
+N_A = SYSTEM.n_a
+PARAMETERS = {
+    "system": "planar_hand_ball", "task": "planar_hand_ball", "engine": "mujoco", "gravity_compensation": "robot",
+    "sensors": {"pose_noise_mm": 0.0, "pose_noise_deg": 0.0},
+}  # fmt: skip
+
+
+class PlantRig:
+    """Bridge and estimator around a plant."""
+
+    def __init__(self, make_rig: Callable[..., Any], clock: str, **parameters: Any) -> None:
+        self.rig = make_rig(clock, plant=PARAMETERS | parameters).configure()
+        self.commands = self.rig.publisher("effort_controller/commands")
+        self.states, self.poses = self.rig.collect("joint_states"), self.rig.collect("object_pose")
+        self.rig.collect("joint_states")  # the second of the two subscribers that a plant in lockstep waits for
+        self.truth, self.clock = self.rig.collect("plant/object_odom"), self.rig.collect("/clock")
+        self.rig.activate()
+        self.rig.connect(self.commands)
+
+    def restart(self) -> "PlantRig":
+        assert self.rig.request("plant", "deactivate")
+        self.rig.settle(0.05)
+        for received in (self.states, self.poses, self.truth, self.clock):
+            received.clear()
+        assert self.rig.request("plant", "activate")
+        return self
+
+    def send(self, t_ns: int, tau: np.ndarray) -> None:
+        self.commands.publish(messages.fill_commands(messages.make_commands(len(tau)), t_ns, tau))
+
+    def wait_for(self, t_ns: int) -> Any:
+        self.rig.wait_until(lambda: self.stamps() and self.stamps()[-1] >= t_ns, f"state at {t_ns}")
+        return self.states[-1]
+
+    def stamps(self) -> list[int]:
+        return [messages.from_stamp(message.header.stamp) for message in self.states]
+
+
+@pytest.fixture(scope="module")
+def plant_rig(make_rig: Callable[..., Any]) -> PlantRig:
+    return PlantRig(make_rig, "lockstep", run_for_s=0.05)
+
+
+@pytest.fixture
+def plant(plant_rig: PlantRig) -> PlantRig:
+    return plant_rig.restart()
+
+
+def test_each_command_makes_one_step_of_the_simulator(plant: PlantRig) -> None:
+    expected = make_plant("mujoco", SYSTEM, gravity_compensation=True)
+    expected.reset(TASK.start_q)
+    for k in range(10):
+        message = plant.wait_for(T0 + k * MS)
+        assert list(message.position) == expected.state().q[SYSTEM.n_q_u :].tolist()
+        tau = 0.1 * np.sin(k + np.arange(N_A))
+        plant.send(T0 + k * MS, tau)
+        expected.step(tau)
+    assert plant.stamps() == [T0 + k * MS for k in range(len(plant.states))]
+
+
+def test_states_name_the_newest_pose_and_it_was_sent_before(plant: PlantRig) -> None:
+    for k in range(40):
+        plant.wait_for(T0 + k * MS)
+        plant.send(T0 + k * MS, np.zeros(N_A))
+    sent = {messages.from_stamp(pose.header.stamp) for pose in plant.poses}
+    named = [int(message.header.frame_id) for message in plant.states]
+    assert set(named) <= sent
+    assert named[0] == T0 - 20 * MS  # the picture taken one delay before the start
+    assert sorted(sent) == [T0 - 20 * MS, T0 - 3 * MS, T0 + 13 * MS]  # 60 Hz on the grid of 1 ms
+
+
+@pytest.mark.parametrize(
+    ("t_ns", "tau"),
+    [(T0 + MS, np.zeros(N_A)), (T0, np.zeros(N_A + 1)), (T0, np.full(N_A, math.nan)), (T0 - MS, np.zeros(N_A))],
+    ids=["early", "too long", "NaN", "late"],
+)
+def test_a_command_that_does_not_answer_the_state_makes_no_step(plant: PlantRig, t_ns: int, tau: np.ndarray) -> None:
+    plant.wait_for(T0)
+    plant.send(t_ns, tau)
+    plant.rig.settle()
+    assert plant.stamps() == [T0]
+    plant.send(T0, np.zeros(N_A))
+    plant.wait_for(T0 + MS)
+
+
+def test_the_clock_stops_at_the_end_of_the_run(plant: PlantRig) -> None:
+    for k in range(51):
+        plant.wait_for(T0 + k * MS)
+        plant.send(T0 + k * MS, np.zeros(N_A))
+    plant.rig.settle()
+    assert plant.stamps()[-1] == T0 + 50 * MS
+    assert [messages.from_stamp(message.clock) for message in plant.clock] == [T0 + k * 10 * MS for k in range(6)]
+    assert len(plant.truth) == 11  # 200 Hz
+
+
+def test_before_the_first_command_the_drives_hold_the_start(plant: PlantRig) -> None:
+    effort = np.array(plant.wait_for(T0).effort)
+    expected = SYSTEM.kp * (TASK.start_u - TASK.start_q[SYSTEM.n_q_u :])
+    assert effort == pytest.approx(np.clip(expected, -SYSTEM.tau_max_nm, SYSTEM.tau_max_nm))
+
+
+def test_a_silent_bridge_ends_the_plant_with_its_name(make_rig: Callable[..., Any]) -> None:
+    silent = PlantRig(make_rig, "lockstep", command_timeout_s=0.2)
+    with pytest.raises(StackError, match="no command for t = 1.000 s.*command_bridge"):
+        silent.rig.wait_until(lambda: False, "the end of the plant")
+
+
+def test_in_realtime_the_clock_runs_without_commands(make_rig: Callable[..., Any]) -> None:
+    free = PlantRig(make_rig, "realtime")
+    free.wait_for(T0 + 50 * MS)
+    assert all(message.header.frame_id == "" for message in free.states)
+
+
+def test_in_realtime_states_come_at_their_rate(make_rig: Callable[..., Any]) -> None:
+    slow = PlantRig(make_rig, "realtime", rate_hz=500)
+    slow.wait_for(T0 + 50 * MS)
+    stamps = np.array([messages.from_stamp(message.header.stamp) for message in slow.states])
+    assert len(stamps) > 5 and np.all((stamps - T0) % (2 * MS) == 0)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"engine": "bullet"}, "engine.*'drake', 'mujoco' or 'gazebo'"),
+        ({"task": "no_such_task"}, "no_such_task"),
+        ({"clock_rate_hz": 300}, "clock_rate_hz = 300 does not divide 1000"),
+        ({"rate_hz": 500}, "rate_hz = 500 needs the clock realtime"),
+        ({"perturbation": {"mass_scale": 0.0}}, "perturbation.mass_scale.*greater than 0"),
+    ],
+)
+def test_wrong_parameters_are_refused_in_one_line(
+    make_rig: Callable[..., Any], parameters: dict[str, Any], words: str
+) -> None:
+    rig = make_rig("lockstep", plant=PARAMETERS | parameters)
+    with pytest.raises(StackError, match=f"node plant: cannot configure: .*{words}"):
+        rig.configure()
+    assert "Traceback" not in rig.log("plant")

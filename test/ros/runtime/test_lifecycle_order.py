@@ -1,0 +1,46 @@
+"""The order in which nodes come up and go down, and a launch that ends in order on request."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+pytest.importorskip("rclpy")
+
+from contact_mpc.ros.runtime.lifecycle_client import ACTIVATION_ORDER, DEACTIVATION_ORDER, LifecycleClient
+
+
+class Recorder(LifecycleClient):
+    """A client that notes requests instead of sending them."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[str, str]] = []
+
+    def request(self, names: Any, transition: str, timeout_s: float) -> list[str]:
+        self.requests += [(name, transition) for name in names]
+        return []
+
+
+def test_the_bridge_is_the_last_of_the_stack_to_act_and_the_first_to_stop() -> None:
+    assert ACTIVATION_ORDER[-2:] == ("command_bridge", "plant")  # the plant stands for the robot
+    assert DEACTIVATION_ORDER[0] == "command_bridge"
+    assert set(ACTIVATION_ORDER) == set(DEACTIVATION_ORDER)
+
+
+def test_nodes_that_do_not_run_are_not_asked_to_stop() -> None:
+    client = Recorder()
+    client.bring_down(["state_estimator", "command_bridge"])
+    assert client.requests == [("command_bridge", "deactivate"), ("state_estimator", "deactivate")]
+
+
+def test_shutting_down_on_request_deactivates_the_nodes(make_rig: Callable[..., Any]) -> None:
+    """The manager brings up a bridge, and takes it down again when it is asked to end."""
+    from std_srvs.srv import Trigger
+
+    bridge = {"system": "planar_hand_ball", "gravity_compensation": "bridge"}
+    rig = make_rig("realtime", command_bridge=bridge)
+    manager = rig.start_tool("lifecycle_manager", {"nodes": ["command_bridge"]})
+    rig.wait_until(lambda: "WAITING" in rig.log("command_bridge"), "the bridge to be active")
+    assert rig.call(Trigger, "lifecycle_manager/shutdown", Trigger.Request()).success
+    rig.wait_until(lambda: manager.exit_code == 0, "the manager's end")
+    assert "INACTIVE" in rig.log("command_bridge").split("WAITING")[1]

@@ -1,0 +1,84 @@
+"""Deadlines, lateness and what the system refuses."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy")
+
+from contact_mpc.control.bridge.lateness import GridLateness
+from contact_mpc.ros.runtime.realtime import (
+    Distribution,
+    RealtimeConfig,
+    apply_realtime,
+    run_on_deadlines,
+)
+
+MS = 1_000_000
+
+
+def test_percentiles_are_those_of_the_values_up_to_a_bin() -> None:
+    values = np.random.default_rng(0).lognormal(12.0, 2.0, 3000).astype(int)  # 5 us to 500 ms
+    distribution = Distribution()
+    for value in values:
+        distribution.add(int(value))
+    percents = (50.0, 90.0, 99.0, 99.9)
+    exact = np.percentile(values, percents, method="inverted_cdf")
+    measured = np.array(distribution.percentiles_ns(percents))
+    width = np.where(exact < 50 * MS, Distribution.FINE_NS, Distribution.COARSE_NS)
+    assert np.all((measured >= exact) & (measured <= exact + width))
+    assert distribution.summary(1.0)["max"] == values.max()
+
+
+def test_without_values_there_are_no_figures() -> None:
+    assert all(np.isnan(value) for value in Distribution().summary(1.0).values())
+
+
+def test_lateness_is_taken_against_the_least_offset_and_forgets_a_shifted_grid() -> None:
+    grid = GridLateness(window_ns=10 * MS)
+    late = [grid.measure(7_000 + k * MS + (300 if k == 5 else 0), k * MS) for k in range(9)]
+    assert late == [0, 0, 0, 0, 0, 300, 0, 0, 0]
+    shifted = [grid.measure(7_000 + 2 * MS + k * MS, k * MS) for k in range(9, 60)]
+    assert shifted[0] == 2 * MS
+    assert shifted[-1] == 0
+
+
+def test_deadlines_that_passed_during_work_are_left_out() -> None:
+    wakes: list[float] = []
+
+    def work(late_ns: int) -> bool:
+        wakes.append(time.monotonic() - late_ns * 1e-9)
+        if len(wakes) == 2:
+            time.sleep(0.0255)
+        return len(wakes) < 4
+
+    run_on_deadlines(10 * MS, work)
+    steps = np.diff(wakes) / 0.01
+    np.testing.assert_allclose(steps, np.round(steps), atol=0.02)  # on the grid, also after the long one
+    assert round(steps[1]) >= 3
+
+
+def test_what_the_system_refuses_is_named_with_a_remedy() -> None:
+    before = os.sched_getaffinity(0)
+    refusals = apply_realtime(RealtimeConfig(cpu=4095, priority=0))
+    assert len(refusals) == 1
+    assert "realtime.cpu 4095" in refusals[0]
+    assert str(sorted(before)) in refusals[0]
+    assert apply_realtime(RealtimeConfig(priority=0)) == []
+    assert os.sched_getaffinity(0) == before
+
+
+def test_a_process_gives_way_with_every_thread_and_never_takes_it_back() -> None:
+    code = (
+        "import os, threading, time; from contact_mpc.ros.runtime.realtime import give_way;"
+        "threading.Thread(target=time.sleep, args=(0.3,), daemon=True).start(); give_way(15); give_way(3);"
+        "print([os.getpriority(os.PRIO_PROCESS, int(name)) for name in os.listdir('/proc/self/task')])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert set(json.loads(out)) == {max(15, os.getpriority(os.PRIO_PROCESS, 0))}
+    assert len(json.loads(out)) >= 2

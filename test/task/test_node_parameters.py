@@ -1,0 +1,54 @@
+"""Parameter files of ROS nodes, read without ROS."""
+
+import pytest
+
+from contact_mpc.errors import ConfigError
+from contact_mpc.task.node_parameters import load_node_parameters
+
+
+def write(tmp_path, text):
+    path = tmp_path / "nodes.yaml"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("name", ["mpc_tracker", "/mpc_tracker", "/**/mpc_tracker", "/allegro/mpc_tracker"])
+def test_node_is_found_with_any_namespace(tmp_path, name):
+    path = write(tmp_path, f"{name}: {{ros__parameters: {{a: 1}}}}\nother: {{ros__parameters: {{a: 2}}}}\n")
+    assert load_node_parameters(path, "mpc_tracker") == {"a": 1}
+
+
+def test_node_nested_in_a_namespace_is_found(tmp_path):
+    path = write(tmp_path, "allegro: {mpc_tracker: {ros__parameters: {a: 1}}}")
+    assert load_node_parameters(path, "mpc_tracker") == {"a": 1}
+
+
+def test_named_node_wins_over_the_wildcard_wherever_it_stands(tmp_path):
+    path = write(tmp_path, "tracker: {ros__parameters: {a: 1}}\n/**: {ros__parameters: {a: 2, b: 3}}")
+    assert load_node_parameters(path, "tracker") == {"a": 1, "b": 3}
+
+
+def test_dotted_names_become_nested(tmp_path):
+    path = write(tmp_path, "n: {ros__parameters: {mpc.horizon: 3, mpc: {h_s: 0.1}, c.d.e: [1, 2]}}")
+    assert load_node_parameters(path, "n") == {"mpc": {"horizon": 3, "h_s": 0.1}, "c": {"d": {"e": [1, 2]}}}
+
+
+def test_file_without_the_node_gives_nothing(tmp_path):
+    assert load_node_parameters(write(tmp_path, "n: {ros__parameters: {a: 1}}"), "other") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("n: 3", "'/n' is 3"), ("n: {ros__parameters: 3}", "/n.ros__parameters"), ("n: {p: 1}", "'/n/p' is 1"),
+     ("- 1", "expected a mapping")],
+)  # fmt: skip
+def test_malformed_file_is_refused_by_name(tmp_path, text, message):
+    path = write(tmp_path, text)
+    with pytest.raises(ConfigError, match="nodes.yaml") as caught:
+        load_node_parameters(path, "n")
+    assert message in str(caught.value)
+
+
+def test_missing_file_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="absent"):
+        load_node_parameters(tmp_path / "absent.yaml", "n")
