@@ -1,8 +1,8 @@
 """Closed-loop control of contact-rich motion on quasi-dynamic contact models.
 
-The numerical core (``model``, ``geometry``, ``dynamics``, ``optimisation``, ``planning``, ``control``,
-``estimation``, ``plants``, ``loop``, ``evaluation``, ``bags``, ``report``) knows no ROS; ``ros`` and the launch files do. Names below load their modules
-on first use, so that ``import contact_mpc`` costs nothing.
+The numerical core (``model``, ``task``, ``geometry``, ``dynamics``, ``optimisation``, ``planning``, ``control``,
+``estimation``, ``plants``, ``loop``, ``evaluation``, ``bags``, ``report``) knows no ROS; ``ros`` and the launch files
+do. Names below load their modules on first use, so that ``import contact_mpc`` costs nothing.
 """
 
 from importlib import import_module
