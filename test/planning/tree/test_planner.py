@@ -10,7 +10,7 @@ from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.errors import ConfigError, InputError, PlanError
 from contact_mpc.planning.tree.growth.arrays import EXTENDED, EXTENSION, KEPT_EXTENSIONS, REGRASP, ROOT
 from contact_mpc.planning.tree.growth.extension import extension_command
-from contact_mpc.planning.tree.growth.node import _confirming_step, _root_distance, _smoothed_step, unsmoothed_step
+from contact_mpc.planning.tree.growth.node import confirming_step, root_distance, smoothed_step, unsmoothed_step
 from contact_mpc.planning.tree.planner import GrownTree, TreePlanner
 from contact_mpc.planning.tree.problem import Problem, load_problem, with_goal
 
@@ -51,9 +51,9 @@ def test_a_step_that_the_smoothed_solution_does_not_lead_to_is_solved_from_cold(
     refused, smoothed, reached = 0, np.empty(23), np.empty(23)
     for node in np.flatnonzero(tree.kind == EXTENSION):
         step = (planner.model, planner.newton, tree, planner.growth, tree.q[tree.parent[node]], tree.u[node])
-        assert _smoothed_step(*step, smoothed)
+        assert smoothed_step(*step, smoothed)
         refused += not unsmoothed_step(*step, True, reached)
-        assert _smoothed_step(*step, smoothed) and _confirming_step(*step, reached)
+        assert smoothed_step(*step, smoothed) and confirming_step(*step, reached)
         assert reached == pytest.approx(tree.q[node], abs=STEP_ERROR)
     assert refused > 5
 
@@ -179,7 +179,7 @@ def test_tree_that_is_not_selective_keeps_every_step_and_counts_no_refusal(plann
 def test_progress_is_measured_in_the_metric_of_the_nearest_node(planner: TreePlanner, grown: GrownTree) -> None:
     tree, node, q = grown.tree, NODES // 2, grown.tree.q[NODES - 1]
     local, plain = (
-        _root_distance(planner.model, tree, planner.growth._replace(is_local=is_local), node, planner.goal, q)
+        root_distance(planner.model, tree, planner.growth._replace(is_local=is_local), node, planner.goal, q)
         for is_local in (True, False)
     )
     e = planner.problem.system.difference(planner.goal, q)[: planner.problem.system.n_v_u]
