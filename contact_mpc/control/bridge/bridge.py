@@ -20,6 +20,7 @@ import numpy as np
 
 from contact_mpc.control.bridge.config import BridgeConfig
 from contact_mpc.control.bridge.guard import CommandGuard, GuardLimits
+from contact_mpc.control.bridge.limits import PlanLimits
 from contact_mpc.control.bridge.output import BridgeOutput
 from contact_mpc.control.bridge.plan_buffer import PlanBuffer
 from contact_mpc.control.bridge.rate_monitor import RateMonitor, StartGuard
@@ -67,6 +68,8 @@ class BridgeCore:
         The plans received.
     state_rate : RateMonitor
         Rate of the joint states by their receipt (realtime).
+    stalls : int
+        How often states were late and the bridge held.
     """
 
     def __init__(self, system: System, config: BridgeConfig, lockstep: bool = False) -> None:
@@ -74,11 +77,11 @@ class BridgeCore:
         self.guard = CommandGuard(GuardLimits.from_config(system, config), system.joint_names)
         self.refusals = Refusals()
         self.safety = SafetyStatus(BridgeMode.INACTIVE)
-        self.plans = PlanBuffer(config, system.n_a)
+        self.plans = PlanBuffer(config, PlanLimits.from_config(system, config))
         self.state_rate = RateMonitor(config.state_period_ns, config.rate_tolerance, config.rate_hz)
         self._state = StateMonitor(system, config, lockstep)
         self._target = BridgeTarget(system, config, self.guard)
-        self._output = BridgeOutput(system, config, self.guard, self._target, self.safety)
+        self._output = BridgeOutput(system, config, self.guard, self._target, self.safety, lockstep)
         self._start_guard = StartGuard(
             config.state_period_ns, config.rate_tolerance, 0 if lockstep else round(config.start_guard_s * 1e9),
             round(config.state_fault_s * 1e9),
@@ -88,6 +91,8 @@ class BridgeCore:
         self._warning, self._warned_ns = Cause.NONE, 0
         self._has_started, self._is_state_trusted, self._state_refusal = False, True, ""
         self._sent_receipt_ns = 0
+        self._state_fault_ns = round((config.simulator_patience_s if config.simulated else config.state_fault_s) * 1e9)
+        self.stalls = 0
 
     @property
     def has_started(self) -> bool:
@@ -197,7 +202,7 @@ class BridgeCore:
         return self._hold_without_state(t_ns, 1.0 / self.config.rate_hz)
 
     def _warn(self, cause: Cause) -> None:
-        if cause is not Cause.NONE:
+        if cause.is_warning:
             self._warning, self._warned_ns = cause, self._state.t_ns or 0
 
     def _warning_at(self, t_ns: int) -> Cause:
@@ -236,16 +241,17 @@ class BridgeCore:
         reason = self._state.find_refusal(t_ns, q_a, v_a)
         if reason is not None:
             return self.refuse_state(reason, t_ns)
-        cause, detail = self._state.find_fault(t_ns, q_a, receipt_ns)
-        if cause is not Cause.NONE:
+        cause, detail = self._state.find_fault(t_ns, q_a, v_a, receipt_ns)
+        if cause.is_fault:
             self.fault(cause, detail)
+        self._warn(cause)
         self._state.accept(t_ns, q_a, v_a, receipt_ns)
         self.state_rate.add(receipt_ns)
         self._state_refusal = ""
         self._sent_receipt_ns = receipt_ns
         if self.is_waiting and self._start_guard.add(receipt_ns):
-            self._start(t_ns, tau)
-        dt_s = self._output.time_since(t_ns)
+            self._start(t_ns, receipt_ns, tau)
+        dt_s = self._output.time_since(t_ns, receipt_ns)
         if self.safety.mode in (BridgeMode.FAULT, BridgeMode.WAITING):
             self._report_waiting()
             return self._answer_in_fault(t_ns, dt_s)
@@ -254,6 +260,9 @@ class BridgeCore:
 
     def check(self, receipt_ns: int) -> BridgeCommand | None:
         """Watch the age of the state in realtime: without one, repeat the last command, then fault.
+
+        A simulator that falls behind has stopped its time with it: the same command is repeated, and only after
+        `simulator_patience_s` is that a fault.
 
         Returns
         -------
@@ -264,15 +273,22 @@ class BridgeCore:
         if self.lockstep or not self._has_started or age_ns < self.config.state_timeout_s * 1e9:
             return None
         if self.safety.mode in (BridgeMode.ACTIVE, BridgeMode.HOLD):
-            if age_ns >= self.config.state_fault_s * 1e9:
+            if age_ns >= self._state_fault_ns:
                 cause = Cause.STATE_REFUSED if self._state_refusal else Cause.STATE_LOST
                 self.fault(cause, self._state_refusal or self._explain_loss(receipt_ns))
             else:
-                self._target.interrupt()
-                self._report(BridgeMode.HOLD, Cause.STATE_LATE, f"{age_ns * 1e-6:.0f} ms")
-        t_ns = self._output.command.t_ns + max(receipt_ns - self._sent_receipt_ns, 0)
-        self._sent_receipt_ns = receipt_ns
-        return self._hold_without_state(t_ns, self._output.time_since(t_ns))
+                self._interrupt(f"{age_ns * 1e-6:.0f} ms")
+        is_waiting = self.config.simulated and self.safety.mode is BridgeMode.HOLD
+        passed_ns = 0 if is_waiting else max(receipt_ns - self._sent_receipt_ns, 0)
+        t_ns, self._sent_receipt_ns = self._output.command.t_ns + passed_ns, receipt_ns
+        return self._hold_without_state(t_ns, self._output.time_since(t_ns, receipt_ns))
+
+    def _interrupt(self, detail: str) -> None:
+        """Hold for want of a state."""
+        if self.safety.cause is not Cause.STATE_LATE:
+            self.stalls += 1
+        self._target.interrupt()
+        self._report(BridgeMode.HOLD, Cause.STATE_LATE, detail)
 
     def wind_down(self) -> Iterator[FloatArray]:
         """Yield the last commands, one per period: torque to zero at the guard's rate, or the setpoint to rest.
@@ -286,7 +302,7 @@ class BridgeCore:
         age_ns, own_ns = receipt_ns - self._state.receipt_ns, receipt_ns - self._sent_receipt_ns
         return f"none for {age_ns * 1e-6:.0f} ms; this process last ran {own_ns * 1e-6:.0f} ms ago"
 
-    def _start(self, t_ns: int, tau: FloatArray | None) -> None:
+    def _start(self, t_ns: int, receipt_ns: int, tau: FloatArray | None) -> None:
         """Start from the measured position, or from the setpoint whose torque is the measured effort.
 
         Where commands have been leaving (after a reset), torque and position setpoint go on from the last ones.
@@ -296,7 +312,7 @@ class BridgeCore:
             tau_start = np.clip(tau, -guard.limits.tau_max, guard.limits.tau_max)
             u = self._output.setpoint_of(tau_start, self._state.q)
         if not self._has_started:
-            self._output.command.t_ns = t_ns - self.config.state_period_ns
+            self._output.start(t_ns, receipt_ns)
             guard.start_from(np.clip(u, self._q_min, self._q_max), tau_start)
         elif self._is_effort:
             guard.start_from(np.clip(u, self._q_min, self._q_max), guard.tau.copy())

@@ -48,6 +48,14 @@ class BridgeConfig(BaseModel):
     plan_wait_s: Seconds = _quantity(
         20.0, "s", "lockstep: wall time to wait for the plan of a tick before it is a fault", gt=0.0, le=600.0
     )
+    simulated: bool = Field(
+        default=False,
+        description="realtime: the robot is a simulator, whose time stops while it falls behind: it is waited for. "
+        "Never with a robot: there late states are a fault",
+    )
+    simulator_patience_s: Seconds = _quantity(
+        2.0, "s", "with simulated: age of the joint state that is a fault, in place of state_fault_s", gt=0.0, le=60.0
+    )
     start_guard_s: Seconds = _quantity(
         0.25, "s", "realtime: no command leaves until joint states have come at their rate for so long", ge=0.0, le=10.0
     )
@@ -97,8 +105,16 @@ class BridgeConfig(BaseModel):
         0.2, "rad", "a request further than this from the command before is refused", gt=0.0, le=3.2
     )
     state_jump_rad: Number = _quantity(
-        0.2, "rad", "a measured position that moves by this beyond the velocity limit is a fault", gt=0.0, le=3.2
+        0.2, "rad", "a measured position that moves by this beyond the velocity limit, or lies by this beyond the "
+        "joint's range, is a fault", gt=0.0, le=3.2,
+    )  # fmt: skip
+    state_velocity_factor: Number = _quantity(
+        3.0, "1", "a measured velocity beyond this multiple of the URDF's limit is a fault", ge=1.0, le=100.0
     )
+    state_mismatch_rad: Number = _quantity(
+        0.1, "rad", "measured positions that move by this more or less than the velocities say, within 0.1 s, are a "
+        "fault", gt=0.0, le=3.2,
+    )  # fmt: skip
 
     @model_validator(mode="after")
     def _check_consistency(self) -> "BridgeConfig":

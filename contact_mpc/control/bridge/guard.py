@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from contact_mpc.control.bridge.guard_kernels import ClampKind, guard_setpoint, guard_torque
-from contact_mpc.control.bridge.guard_limits import GuardLimits
+from contact_mpc.control.bridge.limits import GuardLimits
 from contact_mpc.settings.arrays import FloatArray
 
 __all__ = ["ClampKind", "CommandGuard", "GuardEvent", "GuardLimits"]

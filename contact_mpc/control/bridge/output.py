@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from contact_mpc.control.bridge.clocks import TimeBudget
 from contact_mpc.control.bridge.config import BridgeConfig
 from contact_mpc.control.bridge.fault_response import FaultResponse
 from contact_mpc.control.bridge.guard import CommandGuard
@@ -15,6 +16,8 @@ from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
 
 MAX_PERIODS = 5
+SLACK_PERIODS = 2  # by which limits of change may be ahead of the own clock: states come late and early
+SIMULATOR_SLACK_NS = 25_000_000  # a simulator that fell behind makes up for it by so much
 
 
 class BridgeOutput:
@@ -32,6 +35,8 @@ class BridgeOutput:
         What is asked for.
     safety : SafetyStatus
         Mode and cause at the beginning.
+    lockstep : bool
+        Whether the stamps are the only clock.
 
     Attributes
     ----------
@@ -42,14 +47,17 @@ class BridgeOutput:
     """
 
     def __init__(
-        self, system: System, config: BridgeConfig, guard: CommandGuard, target: BridgeTarget, safety: SafetyStatus
-    ) -> None:
+        self, system: System, config: BridgeConfig, guard: CommandGuard, target: BridgeTarget, safety: SafetyStatus,
+        lockstep: bool,
+    ) -> None:  # fmt: skip
         self._guard, self._target = guard, target
         self.response = FaultResponse(config, system.n_a)
         self._law = JointImpedance(system, config.gravity_compensation == "bridge", config.gain_set)
         self._is_effort = config.command_interface == "effort"
         self._nominal_dt_s = 1.0 / config.rate_hz
         self._no_gravity = np.zeros(system.n_a)
+        slack_ns = SIMULATOR_SLACK_NS if config.simulated else SLACK_PERIODS * config.state_period_ns
+        self._budget = None if lockstep else TimeBudget(slack_ns)
         self.command = BridgeCommand(
             guard.tau if self._is_effort else guard.u, target.u, target.du, np.zeros(system.n_a),
             guard.u, guard.du, guard.tau, safety,
@@ -59,9 +67,19 @@ class BridgeOutput:
         """Return the setpoint (n_a,), rad, whose torque at rest at q is tau: u = q + (tau - g) / Kp."""
         return q + (tau - self._law.gravity(q)) / self._law.kp
 
-    def time_since(self, t_ns: int) -> float:
-        """Return the time since the command before, s, within [0, `MAX_PERIODS` periods]."""
-        return min(max((t_ns - self.command.t_ns) * 1e-9, 0.0), MAX_PERIODS * self._nominal_dt_s)
+    def start(self, t_ns: int, own_ns: int) -> None:
+        """Count time from a period before the first command on, whose stamp is t_ns."""
+        self.command.t_ns = t_ns - round(self._nominal_dt_s * 1e9)
+        if self._budget is not None:
+            self._budget.start(own_ns)
+
+    def time_since(self, t_ns: int, own_ns: int) -> float:
+        """Return the time since the command before that limits of change may count on, s; call once per command.
+
+        That of the stamps, within [0, `MAX_PERIODS` periods], and in realtime what the own clock has seen of it.
+        """
+        dt_s = min(max((t_ns - self.command.t_ns) * 1e-9, 0.0), MAX_PERIODS * self._nominal_dt_s)
+        return dt_s if self._budget is None else self._budget.spend(dt_s, own_ns)
 
     def request(self, state: StateMonitor, dt_s: float, scale: float = 1.0) -> bool:
         """Ask the guard for the target, the law's torque times `scale`; returns whether the setpoint was refused.

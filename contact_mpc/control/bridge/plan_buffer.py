@@ -7,7 +7,7 @@ that follow one another by less than half a period are left out, so that a track
 from collections import deque
 
 from contact_mpc.control.bridge.config import BridgeConfig
-from contact_mpc.control.bridge.plan_interpolation import find_plan_defect
+from contact_mpc.control.bridge.limits import PlanLimits
 from contact_mpc.task.loop_records import CommandPlan
 
 MAX_PENDING = 8
@@ -28,9 +28,9 @@ class PlanBuffer:
         Mean time from a plan's stamp to its arrival, s; 0 before the first.
     """
 
-    def __init__(self, config: BridgeConfig, n_a: int) -> None:
-        self._config = config
-        self._n_a = n_a
+    def __init__(self, config: BridgeConfig, limits: PlanLimits) -> None:
+        self._config, self._limits = config, limits
+        self._n_a = len(limits.joint_names)
         self._pending: deque[CommandPlan] = deque(maxlen=MAX_PENDING)
         self._newest_ns: int | None = None
         self._first_tick_ns: int | None = None
@@ -62,19 +62,19 @@ class PlanBuffer:
         -------
         str or None
             "plan_old" (not newer than one before), "plan_future", "plan_rate" (less than half a period after the one
-            before), or what `find_plan_defect` says.
+            before), or the reason that `PlanLimits.find_defect` gives.
         """
         reason = self._find_untimely(plan.stamp_ns, now_ns)
         if reason is not None:
             return reason
         if now_ns is not None:
             self._measure(max(now_ns - plan.stamp_ns, 0) * 1e-9)
-        defect = find_plan_defect(plan, self._n_a)
+        defect = self._limits.find_defect(plan)
         if defect is None:
             self._take(plan)
-        else:
-            self._refuse(plan.stamp_ns, defect)
-        return defect
+            return None
+        self._refuse(plan.stamp_ns, ": ".join(filter(None, defect)))
+        return defect[0]
 
     def refuse(self, stamp_ns: int, reason: str, now_ns: int | None) -> None:
         """Take note of a plan that could not even be read: it asks to hold."""

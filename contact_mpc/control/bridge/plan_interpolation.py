@@ -1,14 +1,12 @@
-"""What a command plan says at an instant, and whether a plan may be used at all.
+"""What a command plan says at an instant.
 
 Between its points a plan is linear in time, before the first point it is the first, after the last the last; whether
 time after the last point is acceptable is the caller's decision (the command bridge holds there).
 """
 
-import numpy as np
 from numba import njit
 
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.task.loop_records import CommandPlan
 
 
 @njit(cache=True)
@@ -44,21 +42,3 @@ def interpolate_plan(
         out_u[i] = u[k, i] + s * (u[following, i] - u[k, i])
         out_du[i] = du[k, i] + s * (du[following, i] - du[k, i])
         out_tau_ff[i] = tau_ff[k, i] + s * (tau_ff[following, i] - tau_ff[k, i])
-
-
-def find_plan_defect(plan: CommandPlan, n_a: int) -> str | None:
-    """Return why a plan cannot be used, or None.
-
-    Returns
-    -------
-    str or None
-        "plan_length" (wrong number of joints), "plan_non_finite", or "plan_times" (not increasing from >= 0).
-    """
-    if plan.u.shape[1] != n_a:
-        return "plan_length"
-    arrays = (plan.times_s, plan.u, plan.du, plan.tau_ff)
-    if not all(np.isfinite(array).all() for array in arrays):
-        return "plan_non_finite"
-    if not plan.is_hold and (plan.times_s[0] < 0.0 or np.any(np.diff(plan.times_s) <= 0.0)):
-        return "plan_times"
-    return None

@@ -43,10 +43,14 @@ class Cause(Enum):
     STOPPED = (207, "stopped on request: reset when it is safe")
     INTERNAL = (208, "an error in the bridge: see its log, then reset")
     STATE_DELAYED = (209, "joint states fall behind the clock: check network, driver and load, then reset")
+    STATE_RANGE = (210, "a measured position is out of the joint's range: check encoders and units, then reset")
+    STATE_VELOCITY = (211, "a measured velocity is beyond what the joint can do: check driver and units, then reset")
+    STATE_MISMATCH = (212, "measured velocities do not fit the positions: check driver and filters, then reset")
     PLAN_RATE = (301, "plans come faster than mpc_rate_hz and are left out: is there a second tracker?")
     PLAN_OLD = (302, "plans with an old or a future stamp are left out: one tracker, one time source")
     PLAN_HORIZON = (303, "plans end before twice their mean delay: lengthen the horizon or speed up the solver")
     STATE_RATE_OFF = (304, "joint states are off rate_hz by more than rate_tolerance: check driver, network and load")
+    SIMULATOR_SLOW = (305, "the simulator falls behind real time, nothing is lost: free the machine, or use lockstep")
 
     def __init__(self, number: int, remedy: str) -> None:
         self.number = number
@@ -75,8 +79,8 @@ def cause_table() -> str:
 
 
 UNTRUSTED_STATE = (
-    Cause.STATE_LOST, Cause.STATE_REFUSED, Cause.STATE_JUMP, Cause.STATE_DELAYED, Cause.CLOCK_BACKWARD,
-    Cause.CLOCK_FORWARD,
+    Cause.STATE_LOST, Cause.STATE_REFUSED, Cause.STATE_JUMP, Cause.STATE_DELAYED, Cause.STATE_RANGE,
+    Cause.STATE_VELOCITY, Cause.STATE_MISMATCH, Cause.CLOCK_BACKWARD, Cause.CLOCK_FORWARD,
 )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 import time
 
-from contact_mpc.control.bridge.lateness import GridLateness
+from contact_mpc.control.bridge.clocks import GridLateness
 from contact_mpc.ros.runtime.realtime import Distribution
 
 

@@ -203,7 +203,10 @@ def test_a_far_plan_is_not_followed_until_a_close_one_comes() -> None:
 def test_a_plan_faster_than_the_joints_is_clamped_then_refused() -> None:
     loop = Loop(mpc_rate_hz=1, hold_policy="last_command")
     loop.step()
-    loop.plan(Q - 0.4, slope=20.0)  # at Q when it takes effect
+    u, zero = np.stack([Q - 0.4, Q + 0.6, Q + 0.6]), np.zeros((3, N))  # 20 rad/s, at Q when it takes effect
+    loop.core.update_plan(
+        CommandPlan(loop.t_ns + MS - loop.core.config.plan_delay_ns, np.array([0.0, 0.05, 2.0]), u, zero, zero)
+    )
     loop.step(30)
     assert (loop.mode, loop.cause) == (BridgeMode.HOLD, Cause.COMMAND_JUMP)
     assert loop.core.guard.counts_by_kind()["velocity"] > 0
@@ -213,6 +216,23 @@ def test_a_plan_faster_than_the_joints_is_clamped_then_refused() -> None:
     loop.plan(loop.core.guard.u.copy())
     loop.step()
     assert loop.mode is BridgeMode.ACTIVE
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [({"u": Q + 50.0}, "plan_position"), ({"slope": 1e9}, "plan_velocity"), ({"tau_ff": 1e9}, "plan_effort")],
+)
+def test_a_plan_beyond_the_limits_is_refused_and_named(values: dict[str, Any], reason: str) -> None:
+    loop = Loop()
+    before = loop.step().data.copy()
+    loop.plan(**{"horizon_s": 0.1} | values)
+    command = loop.step(30)
+    assert command is not None
+    np.testing.assert_array_equal(command.data, before)
+    assert (loop.mode, loop.cause) == (BridgeMode.HOLD, Cause.PLAN_REFUSED)
+    assert SYSTEM.joint_names[0] in loop.core.safety.detail
+    assert list(loop.core.refusals) == [loop.core.safety.detail.partition(":")[0]]
+    assert reason in loop.core.refusals or reason == "plan_velocity"  # its positions run away as well
 
 
 def test_refused_plans_never_change_the_command() -> None:

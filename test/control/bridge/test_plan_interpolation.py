@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contact_mpc.control.bridge.config import BridgeConfig
+from contact_mpc.control.bridge.limits import PlanLimits
 from contact_mpc.control.bridge.plan_buffer import PlanBuffer
-from contact_mpc.control.bridge.plan_interpolation import find_plan_defect, interpolate_plan
+from contact_mpc.control.bridge.plan_interpolation import interpolate_plan
 from contact_mpc.task.loop_records import CommandPlan
 
 MS = 1_000_000
@@ -50,6 +51,9 @@ def _with(name: str, value: float, where: tuple[int, ...]) -> CommandPlan:
     return dataclasses.replace(make_plan(), **{name: array})
 
 
+LIMITS = PlanLimits(np.full(2, -4.0), np.full(2, 4.0), np.full(2, 5.0), np.full(2, 6.0), ("hip", "knee"))
+
+
 @pytest.mark.parametrize(
     ("plan", "defect"),
     [
@@ -62,15 +66,26 @@ def _with(name: str, value: float, where: tuple[int, ...]) -> CommandPlan:
         (_with("times_s", np.nan, (1,)), "plan_non_finite"),
         (_with("times_s", 0.3, (1,)), "plan_times"),
         (_with("times_s", -0.1, (0,)), "plan_times"),
+        (_with("u", 50.0, (1, 1)), "plan_position"),
+        (_with("du", -5.1, (0, 1)), "plan_velocity"),
+        (_with("tau_ff", 1e9, (2, 0)), "plan_effort"),
+        (CommandPlan(T0, np.arange(1e5), *np.zeros((3, 100_000, 2))), "plan_points"),
     ],
 )
 def test_a_defect_of_a_plan_is_named(plan: CommandPlan, defect: str | None) -> None:
-    assert find_plan_defect(plan, 2) == defect
+    found = LIMITS.find_defect(plan)
+    assert (found and found[0]) == defect
+
+
+def test_what_is_beyond_the_limits_is_named_with_joint_value_and_range() -> None:
+    found = LIMITS.find_defect(_with("u", 50.0, (1, 1)))
+    assert found is not None
+    assert "knee 50 rad at" in found[1] and "allowed -4 to 4" in found[1]
 
 
 @pytest.fixture
 def buffer() -> PlanBuffer:
-    return PlanBuffer(BridgeConfig(gravity_compensation="robot", mpc_rate_hz=20, plan_delay_s=0.02), 2)
+    return PlanBuffer(BridgeConfig(gravity_compensation="robot", mpc_rate_hz=20, plan_delay_s=0.02), LIMITS)
 
 
 def test_a_plan_takes_effect_a_delay_after_its_stamp(buffer: PlanBuffer) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("rclpy")
 
-from contact_mpc.control.bridge.lateness import GridLateness
+from contact_mpc.control.bridge.clocks import GridLateness
 from contact_mpc.ros.runtime.realtime import (
     Distribution,
     RealtimeConfig,

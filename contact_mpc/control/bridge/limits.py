@@ -1,0 +1,141 @@
+"""Limits per joint: of the commands, and of the plans that ask for them.
+
+Commands: the URDF's, with the margins and shares of the bridge's parameters taken off. Plans: the URDF's, and a bounded
+length. The guard limits every command anyway; a plan that it could never follow is refused as a whole and named instead
+of being followed up to the limits.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from contact_mpc.control.bridge.config import BridgeConfig
+from contact_mpc.errors import ConfigError
+from contact_mpc.model.system import System
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.task.loop_records import CommandPlan
+
+MAX_POINTS = 256  # of a plan; a tracker sends its horizon, tens of points
+RATE_MARGIN = 1.05  # on v_max: rates are difference quotients of positions at whole nanoseconds, and may be smoothed
+
+
+@dataclass(frozen=True)
+class GuardLimits:
+    """Limits per joint, each (n_a,).
+
+    Attributes
+    ----------
+    q_min, q_max : array
+        Position limits with the margin taken off, rad.
+    v_max : array
+        Velocity limit of setpoint and rate, rad/s.
+    a_max : array
+        Acceleration limit of the setpoint, rad/s^2.
+    jump : array
+        Largest accepted distance of a request from the setpoint before, rad.
+    tau_max : array
+        Effort limit, N m.
+    tau_rate : array
+        Limit of the torque's rate, N m/s.
+    """
+
+    q_min: FloatArray
+    q_max: FloatArray
+    v_max: FloatArray
+    a_max: FloatArray
+    jump: FloatArray
+    tau_max: FloatArray
+    tau_rate: FloatArray
+
+    @staticmethod
+    def from_config(system: System, config: BridgeConfig) -> "GuardLimits":
+        """Derive the limits from the URDF's.
+
+        A URDF has no limit of acceleration: a_max is the time derivative of the velocity limit that the config allows,
+        `acceleration_per_s` v_max, as tau_rate is of the effort limit.
+
+        Raises
+        ------
+        ConfigError
+            The margin leaves a joint no range.
+        """
+        margin_rad = np.deg2rad(config.position_margin_deg)
+        q_min, q_max = system.q_min + margin_rad, system.q_max - margin_rad
+        if np.any(q_min >= q_max):
+            joint = int(np.argmax(q_min >= q_max))
+            raise ConfigError(
+                f"position_margin_deg {config.position_margin_deg:g} leaves no range for joint "
+                f"'{system.joint_names[joint]}' ({system.q_min[joint]:g} to {system.q_max[joint]:g} rad); lower it"
+            )
+        return GuardLimits(
+            q_min, q_max, config.velocity_fraction * system.v_max, config.acceleration_per_s * system.v_max,
+            np.full(system.n_a, config.command_jump_rad), config.effort_fraction * system.tau_max_nm,
+            config.torque_rate_per_s * system.tau_max_nm,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PlanLimits:
+    """Limits per joint, each (n_a,), and their names.
+
+    Attributes
+    ----------
+    u_min, u_max : array
+        Positions: the URDF's range and `command_jump_rad`, beyond which no setpoint within the range can follow, rad.
+    du_max : array
+        Rates: the URDF's velocity limit times `RATE_MARGIN`, rad/s.
+    tau_max : array
+        Feed-forward torque: the URDF's effort limit, N m.
+    joint_names : tuple of str
+        Names of the joints.
+    """
+
+    u_min: FloatArray
+    u_max: FloatArray
+    du_max: FloatArray
+    tau_max: FloatArray
+    joint_names: tuple[str, ...]
+
+    @staticmethod
+    def from_config(system: System, config: BridgeConfig) -> "PlanLimits":
+        """Return the limits of a system."""
+        return PlanLimits(
+            system.q_min - config.command_jump_rad,
+            system.q_max + config.command_jump_rad,
+            RATE_MARGIN * system.v_max,
+            system.tau_max_nm,
+            system.joint_names,
+        )
+
+    def find_defect(self, plan: CommandPlan) -> tuple[str, str] | None:
+        """Return why a plan cannot be used, as a reason and its detail, or None.
+
+        Returns
+        -------
+        tuple of str or None
+            "plan_length" (wrong number of joints), "plan_points" (more than `MAX_POINTS`), "plan_non_finite",
+            "plan_times" (not increasing from >= 0), or "plan_position", "plan_velocity", "plan_effort" (beyond the
+            limits), whose detail names the first joint and value.
+        """
+        n_a, count = len(self.joint_names), plan.times_s.shape[0]
+        if plan.u.shape[1] != n_a:
+            return "plan_length", f"{plan.u.shape[1]} joints, expected {n_a}"
+        if count > MAX_POINTS:
+            return "plan_points", f"{count}, at most {MAX_POINTS}"
+        if not all(np.isfinite(array).all() for array in (plan.times_s, plan.u, plan.du, plan.tau_ff)):
+            return "plan_non_finite", ""
+        if count and (plan.times_s[0] < 0.0 or np.any(np.diff(plan.times_s) <= 0.0)):
+            return "plan_times", ""
+        for reason, values, low, high, unit in (
+            ("plan_position", plan.u, self.u_min, self.u_max, "rad"),
+            ("plan_velocity", plan.du, -self.du_max, self.du_max, "rad/s"),
+            ("plan_effort", plan.tau_ff, -self.tau_max, self.tau_max, "N m"),
+        ):
+            outside = (values < low) | (values > high)
+            if outside.any():
+                k, i = (int(index) for index in np.argwhere(outside)[0])
+                return reason, (
+                    f"{self.joint_names[i]} {values[k, i]:.4g} {unit} at {plan.times_s[k]:.3f} s, "
+                    f"allowed {low[i]:.4g} to {high[i]:.4g}"
+                )
+        return None
