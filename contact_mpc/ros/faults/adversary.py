@@ -17,6 +17,7 @@ MS = 1_000_000
 SPECIAL = np.array(
     [0.0, -0.0, np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, 1e-12, np.pi, 1e9, -1e9, 2.0**53, 0.1, -0.1, 57.3]
 )
+LONG_PLAN = 300  # times as many points or names as there should be
 STAMPS_NS = (-(2**31) * 10**9, -1, 0, 1, 10**18, (2**31 - 1) * 10**9)
 
 
@@ -44,13 +45,28 @@ class Adversary:
         self._names = list(system.joint_names)
         self.t_ns = 10**9
         self.q = 0.5 * (system.q_min + system.q_max)
+        self._pace, self._paced = 1, 0
+
+    def pause_ns(self) -> int:
+        """Return the time between two joint states by the receiver's clock: mostly 1 ms, one in ten early or late."""
+        return MS if self._rng.random() < 0.9 else int(self._rng.uniform(0.0, 3.0) * MS)
+
+    def _stamp_step_ns(self) -> int:
+        """Return by how much the stamps advance: 1 ms, or more for a while, as long as `_pace` lasts."""
+        self._paced = max(self._paced - 1, 0)
+        return MS * (self._pace if self._paced else 1)
+
+    def _hurry(self) -> None:
+        """Let the stamps run faster than time, by less than a jump of the clock with each message."""
+        self._pace, self._paced = int(self._rng.choice([2, 5, 20, 90])), int(self._rng.integers(2, 100))
 
     def state(self) -> JointState:
         """Return a joint state: mostly as a driver would send it, one in twenty with something wrong."""
         rng, system = self._rng, self._system
-        self.t_ns += MS
-        step = system.v_max * 0.001 * rng.uniform(-1.0, 1.0, system.n_a)
-        self.q = np.clip(self.q + step, system.q_min, system.q_max)
+        self.t_ns += self._stamp_step_ns()
+        before, step = self.q, system.v_max * 0.001 * rng.uniform(-1.0, 1.0, system.n_a)
+        self.q = np.clip(before + step, system.q_min, system.q_max)
+        step = self.q - before
         message = messages.make_joint_state(self._names)
         messages.fill_joint_state(message, self.t_ns, self.q, step / 0.001, self.vector(1.0))
         if rng.random() < 0.05:
@@ -97,7 +113,7 @@ class Adversary:
         messages.fill_commands(message, self.any_stamp_ns(), self.vector(1.0))
         if rng.random() < 0.5:
             message.layout.dim[0].label = str(
-                rng.choice(["", "t_ns=", "t_ns=-5", "t_ns=1e9", "t_ns=\u0663", "tau", "t_ns= 1"])
+                rng.choice(["", "t_ns=", "t_ns=-5", "t_ns=1e9", "t_ns=\u0663", "tau", "t_ns= 1", "t_ns=" + "7" * 5000])
             )
         if rng.random() < 0.2:
             message.layout.dim = []
@@ -130,8 +146,14 @@ class Adversary:
             lambda: messages.set_stamp(message.header.stamp, self.t_ns - int(rng.integers(0, 400)) * MS),
             lambda: setattr(self, "t_ns", self.t_ns + int(rng.integers(-300, 300)) * MS),
             lambda: setattr(message, field, messages.to_array(self.q + 0.3 * rng.standard_normal(len(self._names)))),
+            lambda: setattr(message, "velocity", messages.to_array(np.full(len(self._names), self._speed()))),
+            self._hurry,
         )
         ways[rng.integers(len(ways))]()
+
+    def _speed(self) -> float:
+        """Return a velocity, rad/s: possible, impossible, or absurd."""
+        return float(self._rng.choice([-1.0, 1.0]) * self._rng.choice([2.0, 14.0, 50.0, 1e3, 1e308]))
 
     def _spoil_plan(self, message: JointTrajectory) -> None:
         """Do one thing to a plan."""
@@ -145,6 +167,9 @@ class Adversary:
             lambda: message.points.append(JointTrajectoryPoint(positions=messages.to_array(self.vector(1.0)))),
             lambda: self._set_points(message, "velocities", []),
             lambda: self._set_points(message, "effort", messages.to_array(self.vector(1e3))),
+            lambda: self._set_points(message, "effort", [1e9] * len(self._names)),
+            lambda: setattr(message, "points", message.points * LONG_PLAN),
+            lambda: setattr(message, "joint_names", message.joint_names * LONG_PLAN),
         )
         ways[rng.integers(len(ways))]()
 

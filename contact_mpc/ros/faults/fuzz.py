@@ -17,12 +17,11 @@ from contact_mpc.control.bridge.status import BridgeCommand, BridgeMode
 from contact_mpc.errors import InputError
 from contact_mpc.model.system import System
 from contact_mpc.ros.faults.adversary import MS, Adversary
+from contact_mpc.ros.faults.change_judge import ChangeJudge
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.nodes.bridge_input import BridgeInput
-from contact_mpc.settings.arrays import FloatArray
 
 ROUNDING = 1e-9
-LONGEST_PERIODS = 5  # a command is at most so many periods of change away from the one before
 SILENCE_MS = 60
 SHARES = {"state": 0.70, "plan": 0.84, "pose": 0.87, "commands": 0.90, "silence": 0.92, "reset": 0.995, "stop": 0.998}
 START_GUARD_S = 0.003
@@ -57,7 +56,7 @@ class FuzzResult:
 
 
 class OutletJudge:
-    """Judges the commands of one bridge by the URDF's limits.
+    """Judges the commands of one bridge by the URDF's limits, and their changes by `ChangeJudge`.
 
     Parameters
     ----------
@@ -65,34 +64,31 @@ class OutletJudge:
         Limits.
     config : BridgeConfig
         Interface, and the torque rate.
+    lockstep : bool
+        Whether the stamps are the only clock.
     """
 
-    def __init__(self, system: System, config: BridgeConfig) -> None:
+    def __init__(self, system: System, config: BridgeConfig, lockstep: bool) -> None:
         self._system, self._is_effort = system, config.command_interface == "effort"
-        longest_s = LONGEST_PERIODS / config.rate_hz
         rate = config.torque_rate_per_s * system.tau_max_nm if self._is_effort else system.v_max
-        self._largest_change = rate * longest_s + ROUNDING
-        self._before: FloatArray | None = None
+        self._changes = ChangeJudge(rate, config.state_period_ns, judges_own_clock=not lockstep)
 
     def forget(self) -> None:
         """Take the next command for the first one after an activation."""
-        self._before = None
+        self._changes.forget()
 
-    def judge(self, command: BridgeCommand) -> str | None:
-        """Return what is wrong with a command as it is read back from its message, or None."""
+    def judge(self, command: BridgeCommand, own_ns: int) -> str | None:
+        """Return what is wrong with a command as it is read back from its message, or None; own_ns: when it left."""
         system = self._system
         message = messages.fill_commands(messages.make_commands(system.n_a), command.t_ns, command.data)
-        _, data = messages.read_commands(message, system.n_a)
+        stamp_ns, data = messages.read_commands(message, system.n_a)
+        assert stamp_ns is not None
         if self._is_effort:
             is_inside = bool(np.all(np.abs(data) <= system.tau_max_nm))
         else:
             is_inside = bool(np.all((data >= system.q_min) & (data <= system.q_max)))
-        before, self._before = self._before, data
-        if not is_inside:
-            return f"out of limits: {data}"
-        if before is not None and np.any(np.abs(data - before) > self._largest_change):
-            return f"jumped from {before} to {data}"
-        return None
+        change = self._changes.judge(stamp_ns, own_ns, data)
+        return change if is_inside else f"out of limits: {data}"
 
 
 class BridgeFuzz:
@@ -115,7 +111,7 @@ class BridgeFuzz:
         self._core = BridgeCore(system, config, lockstep)
         self._input = BridgeInput(self._core, system.joint_names)
         self._adversary = Adversary(system, seed)
-        self._judge = OutletJudge(system, config)
+        self._judge = OutletJudge(system, config, lockstep)
         self._n_a = system.n_a
         self._receipt_ns = 0
         self.result = FuzzResult()
@@ -140,7 +136,7 @@ class BridgeFuzz:
         return next((kind for kind, share in SHARES.items() if chance < share), "cycle")
 
     def _send_state(self) -> None:
-        self._receipt_ns += MS
+        self._receipt_ns += self._adversary.pause_ns()
         message = self._adversary.state()
         t_ns = messages.from_stamp(message.header.stamp)
         if self._core.awaited_plan_ns(t_ns) is not None:
@@ -197,7 +193,7 @@ class BridgeFuzz:
         self.result.commands += 1
         mode = command.safety.mode
         self.result.modes[mode.value] += 1
-        defect = self._judge.judge(command)
+        defect = self._judge.judge(command, self._receipt_ns)
         if defect is not None or mode is BridgeMode.INACTIVE:
             self.result.violations.append(f"{mode.value} {command.safety.cause.name}: {defect}")
 

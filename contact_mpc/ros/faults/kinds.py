@@ -186,8 +186,8 @@ _KINDS = (
     _plan("nan", "PLAN_REFUSED", "plan_due", _edit_plan(lambda message: _add_to_plan(message, float("nan")))),
     _plan("length", "PLAN_REFUSED", "plan_due", _edit_plan(_shorten_plan)),
     _plan("empty", "PLAN_HOLD", "plan_due", _edit_plan(_empty_plan)),
-    _plan("out_of_limits", "PLAN_FAR", "plan_due", _edit_plan(lambda message: _add_to_plan(message, 10.0))),
-    FaultKind("plan_too_fast", ("COMMAND_JUMP", "PLAN_FAR"), "plan_due", "plan", _edit_plan(_run_away)),
+    _plan("out_of_limits", "PLAN_REFUSED", "plan_due", _edit_plan(lambda message: _add_to_plan(message, 10.0))),
+    FaultKind("plan_too_fast", ("COMMAND_JUMP", "PLAN_FAR", "PLAN_REFUSED"), "plan_due", "plan", _edit_plan(_run_away)),
     _plan("rate_x10", "PLAN_RATE", "first", lambda _channel: Multiply(JointTrajectory, PLAN_COPIES, PLAN_SPACING_S)),
     FaultKind(
         "plan_old", ("PLAN_OLD",), "first", "plan",

@@ -26,7 +26,8 @@ from contact_mpc.task.object_motion import ObjectMotion
 
 NS_PER_S = 1_000_000_000
 COMMAND_LABEL = "t_ns="
-INTEGER = re.compile(r"-?[0-9]+")
+INTEGER = re.compile(r"-?[0-9]{1,19}")  # what fits 64 bits; Python refuses to convert beyond 4300 digits
+MOST_SHOWN, LONGEST_SHOWN = 40, 800  # names and characters of what a stranger wrote, in an error
 QUATERNION_TOLERANCE = 1e-3  # drivers send float32 quaternions; anything worse is not a rotation
 # Order of the covariance of a tangent vector [rotation, translation] in a message [x y z rx ry rz].
 COVARIANCE_ORDER = np.array([3, 4, 5, 0, 1, 2])
@@ -90,7 +91,9 @@ class JointOrder:
         if missing:
             raise InputError(
                 f"joint{'s' * (len(missing) > 1)} {', '.join(missing)} missing or named twice; "
-                f"the message names {', '.join(names) or 'none'}: send every joint of the robot exactly once"
+                f"the message names {', '.join(names[:MOST_SHOWN])[:LONGEST_SHOWN] or 'none'}"
+                f"{f' and more, {len(names)} in all' if len(names) > MOST_SHOWN else ''}: "
+                "send every joint of the robot exactly once"
             )
         if tuple(names) == self.names:
             return None
@@ -243,7 +246,7 @@ def read_commands(message: Float64MultiArray, n_a: int) -> tuple[int | None, Flo
         return None, values
     digits = label.removeprefix(COMMAND_LABEL)
     if not INTEGER.fullmatch(digits):
-        raise InputError(f"commands: label {label!r} is no stamp; expected '{COMMAND_LABEL}<integer>'")
+        raise InputError(f"commands: label {label[:LONGEST_SHOWN]!r} is no stamp; expected '{COMMAND_LABEL}<integer>'")
     return int(digits), values
 
 

@@ -6,6 +6,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from contact_mpc.control.bridge.bridge import BridgeCore
+from contact_mpc.control.bridge.limits import MAX_POINTS
 from contact_mpc.control.bridge.status import BridgeCommand
 from contact_mpc.errors import InputError
 from contact_mpc.ros.messages import conversions as messages
@@ -34,8 +35,10 @@ class BridgeInput:
         self.refusal = ""
 
     def take_plan(self, message: JointTrajectory) -> None:
-        """Hand a plan to the bridge."""
+        """Hand a plan to the bridge; one that is too long is not even converted, which would take its time."""
         try:
+            if len(message.points) > MAX_POINTS:
+                raise InputError(f"plan of {len(message.points)} points, at most {MAX_POINTS}: shorten the horizon")
             self.refusal = self._core.update_plan(messages.read_plan(message, self._plans)) or ""
         except InputError as error:
             self.refusal = str(error)

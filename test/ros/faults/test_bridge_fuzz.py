@@ -49,8 +49,8 @@ def test_a_defective_guard_is_found_out(
     guard = fuzz._core.guard
 
     def pass_anything(*_arguments: object) -> bool:
-        guard.u[0] += 1.1 * defect * 5.0 * planar.v_max[0] * 0.001
-        guard.tau[0] += 1.1 * defect * 5.0 * 100.0 * planar.tau_max_nm[0] * 0.001
+        guard.u[0] += 1.1 * defect * 2.0 * planar.v_max[0] * 0.001
+        guard.tau[0] += 1.1 * defect * 2.0 * 100.0 * planar.tau_max_nm[0] * 0.001
         return False
 
     monkeypatch.setattr(guard, "pass_setpoint", pass_anything)
