@@ -11,6 +11,8 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
+from contact_mpc.ros.runtime.message_source import MessageSource, Taken
+
 
 class DirectReader:
     """Waits for and takes messages of subscriptions that no executor knows of.
@@ -25,6 +27,7 @@ class DirectReader:
         self._node = node
         self._subscriptions: list[Subscription] = []
         self._wait_set: Any = None
+        self._source = MessageSource()
 
     def subscribe(self, msg_type: Any, topic: str, profile: QoSProfile) -> Subscription:
         """Create a subscription and take it off the list that the node's executor reads."""
@@ -54,6 +57,10 @@ class DirectReader:
         """Return the oldest message as bytes and when it was received (system clock, ns; 0 if unknown), or None."""
         taken = subscription.handle.take_message(subscription.msg_type, True)
         return None if taken is None else (taken[0], int(taken[1].get("received_timestamp", 0)))
+
+    def take_from(self, subscription: Subscription, largest: int) -> Taken | None:
+        """Return the oldest message as bytes with its publisher, or None; see `MessageSource.take`."""
+        return self._source.take(subscription.handle, largest)
 
     def drain(self) -> int:
         """Drop everything that has arrived; returns how many messages."""

@@ -1,0 +1,115 @@
+"""One publisher per topic, within a size: who came first is heard, everybody else is counted and named."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("rclpy")
+
+import rclpy
+from rclpy.context import Context
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState
+
+from contact_mpc.ros.runtime.direct_reader import DirectReader
+from contact_mpc.ros.runtime.topic_gate import MOST_AT_ONCE, TopicGate
+from contact_mpc.ros.stack.domain import DomainLease
+
+pytestmark = pytest.mark.dds
+PATIENCE_S = 10.0
+QUEUE = QoSProfile(depth=100)
+
+
+class Ends:
+    """A subscription and two nodes that publish to it."""
+
+    def __init__(self, context: Context) -> None:
+        self.nodes = [Node(name, context=context, namespace="/hand") for name in ("reader", "driver", "intruder")]
+        self.reader = DirectReader(self.nodes[0])
+        self.subscription = self.reader.subscribe(JointState, "joint_states", QUEUE)
+        self.driver, self.intruder = (
+            node.create_publisher(JointState, "joint_states", QUEUE) for node in self.nodes[1:]
+        )
+        deadline = time.monotonic() + PATIENCE_S
+        while self.subscription.handle.get_publisher_count() < 2 or self.intruder.get_subscription_count() < 1:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    def take(self, gate: TopicGate) -> list[str]:
+        """Return the first joint of each message that passes, of all that come within a while."""
+        passed = []
+        for _ in range(20):
+            self.reader.wait(0.01)
+            while (taken := gate.take()) is not None:
+                passed.append(taken[0].name[0])
+        return passed
+
+
+@pytest.fixture(scope="module")
+def ends() -> Iterator[Ends]:
+    lease, context = DomainLease(None), Context()
+    rclpy.init(context=context, domain_id=lease.domain)
+    ends = Ends(context)
+    yield ends
+    ends.reader.destroy()
+    for node in ends.nodes:
+        node.destroy_node()
+    context.try_shutdown()
+    lease.release()
+
+
+def message(name: str, frame_id: str = "") -> JointState:
+    out = JointState(name=[name])
+    out.header.frame_id = frame_id
+    return out
+
+
+def test_only_the_first_publisher_is_heard_and_the_others_are_counted_and_named(ends: Ends) -> None:
+    gate = TopicGate(ends.reader, ends.subscription, 1000)
+    ends.driver.publish(message("a"))
+    assert ends.take(gate) == ["a"]
+    for _ in range(3):
+        ends.intruder.publish(message("b"))
+    ends.driver.publish(message("c"))
+    assert ends.take(gate) == ["c"]
+    assert gate.refused == {"stranger": 3}
+    assert gate.describe_strangers(ends.nodes[0]) == "/hand/intruder (3)"
+    gate.release()
+    ends.intruder.publish(message("d"))
+    ends.take(gate)
+    ends.driver.publish(message("e"))
+    assert ends.take(gate) == []
+
+
+def test_another_takes_over_after_a_silence_where_that_is_allowed(ends: Ends) -> None:
+    gate = TopicGate(ends.reader, ends.subscription, 1000, takeover_ns=300_000_000)
+    ends.driver.publish(message("a"))
+    assert ends.take(gate) == ["a"]
+    ends.intruder.publish(message("b"))
+    assert ends.take(gate) == []
+    time.sleep(0.3)
+    ends.intruder.publish(message("c"))
+    assert ends.take(gate) == ["c"]
+
+
+def test_what_is_too_long_or_of_another_session_is_refused_unread(ends: Ends) -> None:
+    gate = TopicGate(ends.reader, ends.subscription, 1000, session="here")
+    ends.driver.publish(message("x" * 1000, "here"))
+    ends.driver.publish(message("a", "there"))
+    ends.driver.publish(message("b"))
+    ends.driver.publish(message("c", "here"))
+    assert ends.take(gate) == ["c"]
+    assert gate.refused == {"too_long": 1, "session": 2}
+
+
+def test_a_flood_is_looked_at_in_small_portions(ends: Ends) -> None:
+    gate = TopicGate(ends.reader, ends.subscription, 1000)
+    ends.driver.publish(message("a"))
+    assert ends.take(gate) == ["a"]
+    for _ in range(2 * MOST_AT_ONCE):
+        ends.intruder.publish(message("b"))
+    time.sleep(0.3)
+    assert gate.take() is None
+    assert gate.refused["stranger"] == MOST_AT_ONCE
