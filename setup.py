@@ -24,6 +24,7 @@ DEV = [
     *EXAMPLES,
     *CONTACT_IMPLICIT,
     "colcon-common-extensions>=0.3",
+    "ipython>=9,<10",
     "mcap>=1.6,<2",
     "mypy>=2.4,<3",
     "pre-commit>=4.7,<5",

@@ -11,17 +11,43 @@ from typing import TYPE_CHECKING, Any
 from contact_mpc.version import __version__
 
 if TYPE_CHECKING:
+    from contact_mpc.api import Evaluation, Run, Task, evaluate, load_task, read_bag, simulate
     from contact_mpc.dynamics.contact_dynamics import ContactDynamics
     from contact_mpc.model.system_builder import load_system
-    from contact_mpc.task.plan import load_plan
-
-__all__ = ["ContactDynamics", "__version__", "load_plan", "load_system"]
+    from contact_mpc.plants.common.perturbation import PlantPerturbation
+    from contact_mpc.task.plan import Plan, load_plan, save_plan
 
 _HOMES = {
     "ContactDynamics": "contact_mpc.dynamics.contact_dynamics",
+    "Evaluation": "contact_mpc.api",
+    "Plan": "contact_mpc.task.plan",
+    "PlantPerturbation": "contact_mpc.plants.common.perturbation",
+    "Run": "contact_mpc.api",
+    "Task": "contact_mpc.api",
+    "evaluate": "contact_mpc.api",
     "load_plan": "contact_mpc.task.plan",
     "load_system": "contact_mpc.model.system_builder",
+    "load_task": "contact_mpc.api",
+    "read_bag": "contact_mpc.api",
+    "save_plan": "contact_mpc.task.plan",
+    "simulate": "contact_mpc.api",
 }
+__all__ = [
+    "ContactDynamics",
+    "Evaluation",
+    "Plan",
+    "PlantPerturbation",
+    "Run",
+    "Task",
+    "__version__",
+    "evaluate",
+    "load_plan",
+    "load_system",
+    "load_task",
+    "read_bag",
+    "save_plan",
+    "simulate",
+]
 
 
 def __getattr__(name: str) -> Any:

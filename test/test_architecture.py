@@ -27,7 +27,7 @@ ALLOWED = {
     "loop": {"model", "task", "geometry", "dynamics", "optimisation", "estimation", "planning", "control", "plants"},
     "evaluation": {"model", "task", "planning", "control", "plants", "loop"},
     "bags": {"model", "task", "estimation", "planning", "control"},
-    "report": {"model", "task", "estimation", "planning", "evaluation", "bags"},
+    "report": {"model", "task", "estimation", "planning", "control", "plants", "loop", "evaluation", "bags"},
     "ros": {"model", "task", "estimation", "planning", "control", "plants", "loop", "evaluation", "bags"},
     "examples": {"model", "geometry", "dynamics", "plants"},
 }

@@ -15,16 +15,18 @@ import typer
 
 from contact_mpc.cli.evaluation_table import make_table
 from contact_mpc.cli.compiling import compile_first
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit, to_plain
-from contact_mpc.cli.trials import ALL, DisturbanceScale, NoiseScale, make_cases, run_trials
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
+from contact_mpc.cli.trials import DisturbanceScale, NoiseScale, run_trials, show_cases
+from contact_mpc.evaluation.cases import ALL
 from contact_mpc.errors import ConfigError
 from contact_mpc.task.node_parameters import default_parameter_file
 from contact_mpc.task.task import load_task
 from contact_mpc.evaluation.campaign import check_backend
-from contact_mpc.evaluation.trial_run import Case, EvaluationSpec, loose_tolerances, planned_errors
+from contact_mpc.evaluation.result import describe_evaluation
+from contact_mpc.evaluation.trial_run import EvaluationSpec
 from contact_mpc.loop.config import load_loop_config
 from contact_mpc.plants.registry import ENGINES
-from contact_mpc.evaluation.summary import describe_outcomes, summarise
+from contact_mpc.settings.plain_values import to_plain
 from contact_mpc.evaluation.trials import disturbance_of, trial_seeds
 
 
@@ -72,7 +74,7 @@ def evaluate(
     parameters = params or default_parameter_file(config)
     loop = load_loop_config(parameters, plant, settings or (), controller)
     compile_first(plant)
-    cases = make_cases(config, axis, plan)
+    cases = show_cases(config, axis, plan)
     spec = EvaluationSpec(cases, loop, disturbance_of(config), disturbance_scale, noise_scale)
     seeds = [trial_seed] if trial_seed is not None else trial_seeds(seed, trials, len(cases))
     extra: dict[str, Any] = {}
@@ -86,19 +88,10 @@ def evaluate(
         campaign = run_trials([(spec, item) for item in seeds], jobs, f"{config.name}: trials", backend)
     if not campaign.outcomes:
         raise KeyboardInterrupt
-    figures = summarise(campaign.outcomes, spec.disturbance, disturbance_scale)
-    goal_met = bool(figures["success_rate"] >= required_rate)
+    result = {**describe_evaluation(config, spec, campaign.outcomes, seed), **extra}
+    goal_met = bool(result["success_rate"] >= required_rate)
     goal_met &= all(item == 0.0 for item in extra.get("commands_max_abs_diff", []))
-    loose_deg, loose_mm = loose_tolerances(config)
-    result: dict[str, Any] = {
-        "task": config.name, "plant": plant, "controller": controller, "seed": seed, "displacement": displacement,
-        "axes": [case.task.axis for case in cases],
-        "tolerance_deg": config.tolerance_deg, "tolerance_mm": config.tolerance_mm,
-        "loose_tolerance_deg": loose_deg, "loose_tolerance_mm": loose_mm, **figures,
-        "planned_errors": [_describe_plan(case) for case in cases],
-        "outcomes": describe_outcomes(campaign.outcomes), **extra, "interrupted": campaign.is_interrupted,
-        "goal_met": goal_met,
-    }  # fmt: skip
+    result |= {"interrupted": campaign.is_interrupted, "goal_met": goal_met}
     if trial_seed is not None:
         result["trial_seed"] = trial_seed
     repeat = _repeat_command(
@@ -117,11 +110,6 @@ def evaluate(
         result["report"] = write_evaluation_report(to_plain(result), report)
     emit(result, as_json, make_table(result, len(seeds)))
     raise typer.Exit(EXIT_INTERRUPTED if campaign.is_interrupted else 0 if goal_met else EXIT_GOAL_MISSED)
-
-
-def _describe_plan(case: Case) -> dict[str, Any]:
-    angle_deg, distance_mm = planned_errors(case)
-    return {"axis": case.task.axis, "angle_error_deg": angle_deg, "position_error_mm": distance_mm}
 
 
 def _check_nodes(controller: str, jobs: int) -> None:

@@ -8,10 +8,11 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit, to_plain
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.examples.plotting import require_matplotlib, save
 from contact_mpc.examples.registry import EXAMPLES, run_example
 from contact_mpc.examples.result import ExampleResult, Settings, prepare_folder
+from contact_mpc.settings.plain_values import to_plain
 
 LISTING = "; ".join(f"{name}: {text}" for name, text in EXAMPLES.items())
 

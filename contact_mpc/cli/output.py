@@ -1,8 +1,6 @@
 """Results for people and for machines, and errors without traceback, the same for every command."""
 
-import dataclasses
 import json
-import math
 import os
 import platform
 import sys
@@ -16,6 +14,7 @@ import typer
 from rich.console import Console, RenderableType
 
 from contact_mpc.errors import ContactMpcError
+from contact_mpc.settings.plain_values import to_plain
 from contact_mpc.version import __version__
 
 EXIT_GOAL_MISSED = 1
@@ -62,25 +61,6 @@ def emit(result: dict[str, Any], as_json: bool, table: RenderableType | None = N
             console.width = WIDTH_IN_FILES
         console.print(table)
     return complete
-
-
-def to_plain(value: Any) -> Any:
-    """Return `value` in the types of JSON: arrays as lists, paths as text, dataclasses as objects, NaN as null."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if isinstance(value, dict):
-        return {str(key): to_plain(item) for key, item in value.items()}
-    if hasattr(value, "tolist"):  # numpy arrays and scalars
-        value = value.tolist()
-    if isinstance(value, list | tuple | set | frozenset):
-        return [to_plain(item) for item in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, Path):
-        return str(value)
-    raise TypeError(f"a result holds {value!r} of type {type(value).__name__}, which JSON cannot carry")
 
 
 def describe_machine() -> dict[str, Any]:

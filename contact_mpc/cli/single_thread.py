@@ -6,7 +6,7 @@ a result, would depend on their number. The nodes are started with the same vari
 
 import os
 
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+from contact_mpc.settings.threads import SINGLE_THREADED
 
-for _variable in THREAD_VARIABLES:
+for _variable in SINGLE_THREADED:
     os.environ[_variable] = "1"

@@ -69,7 +69,7 @@ def _settings(backend: str) -> dict[str, Any]:
     """Return joblib's settings of a backend, after connecting to its cluster."""
     check_backend(backend)
     if backend == "loky":
-        return {"backend": "loky", "idle_worker_timeout": 3600}
+        return {"backend": "loky", "idle_worker_timeout": 3600, "inner_max_num_threads": 1}
     if backend == "dask":
         from distributed import Client  # registers itself as joblib's default
 

@@ -10,6 +10,7 @@ from contact_mpc.errors import ConfigError
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.loop.controllers import CONTROLLERS, ComparisonConfig
 from contact_mpc.plants.common.sensors import SensorConfig
+from contact_mpc.plants.registry import ENGINES
 from contact_mpc.settings.resources import resource
 from contact_mpc.settings.yaml_files import validate
 from contact_mpc.task.node_parameters import apply_setting, core_parameters, load_node_parameters
@@ -83,6 +84,8 @@ def load_loop_config(
     """
     if controller not in CONTROLLERS:
         raise ConfigError(f"controller '{controller}' is unknown; allowed: {', '.join(CONTROLLERS)}")
+    if engine is not None and engine not in ENGINES:
+        raise ConfigError(f"plant '{engine}' is unknown; allowed: {', '.join(ENGINES)}")
     file = resource("nodes", path)
     names = ("mpc_tracker", "state_estimator", "command_bridge", "plant", "trajectory_server")
     nodes = {name: load_node_parameters(file, name) for name in names} | {"comparison": {}}

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from contact_mpc.errors import PlanError
-from contact_mpc.planning.grasp.search import GraspSearch
+from contact_mpc.planning.grasp.search import GraspCandidate, GraspSearch, search_grasp
 from contact_mpc.planning.trajopt.task import object_path
 from contact_mpc.task.task import TaskConfig
 
@@ -20,6 +20,11 @@ def make_search(task: TaskConfig, seed: int, spread_rad: float = 0.0) -> GraspSe
         lambda q: [object_path(turn, q, INSTANTS)[:, : task.system.n_q_u] for turn in turns],
         seed, minimum_force_n=float(task.planner.get("minimum_force_n", 1.0)), spread_rad=spread_rad,
     )  # fmt: skip
+
+
+def find_start(task: TaskConfig, samples: int, seed: int, spread_rad: float = 0.0) -> GraspCandidate | None:
+    """Return the best of so many postures about the start of a task; None where none balances the object."""
+    return search_grasp(make_search(task, seed, spread_rad), samples)
 
 
 def draw_start(task: TaskConfig, seed: int) -> TaskConfig:

@@ -243,10 +243,12 @@ def plot_lateness(context: Context) -> Figure | None:
 
 
 def plot_real_time_factor(context: Context) -> Figure | None:
-    """Simulated over received time in windows of 0.1 s of simulated time."""
+    """Simulated over received time in windows of 0.1 s of simulated time; only where messages were received."""
     record, _, _, evaluation = context
     states = record.joint_states
     if states is None or len(states) < 2 or states.t_ns[-1] - states.t_ns[0] < 2 * FACTOR_WINDOW_NS:
+        return None
+    if states.receive_ns[-1] <= states.receive_ns[0]:
         return None
     edges = np.arange(states.t_ns[0], states.t_ns[-1], FACTOR_WINDOW_NS)
     rows = np.searchsorted(states.t_ns, edges)

@@ -12,12 +12,17 @@ Rows = Sequence[Sequence[str]]
 
 
 def write_page(path: Path, heading: str, subtitle: str, figures: list[Figure], tables: Mapping[str, Rows]) -> Path:
-    """Write the page; tables are rows of text by title, the first row the head.
+    """Write the page of `render_page`; raises InputError where the file cannot be written."""
+    return write_text(path, render_page(heading, subtitle, figures, tables))
+
+
+def render_page(heading: str, subtitle: str, figures: list[Figure], tables: Mapping[str, Rows]) -> str:
+    """Return the page; tables are rows of text by title, the first row the head.
 
     Raises
     ------
     InputError
-        The file cannot be written, or plotly is not installed.
+        plotly is not installed.
     """
     fields = {
         "head": page_head(f"{heading}: contact_mpc"),
@@ -28,7 +33,7 @@ def write_page(path: Path, heading: str, subtitle: str, figures: list[Figure], t
         "plotly": plotly_source(),
         "data": inline_json({figure.key: figure.to_json() for figure in figures}),
     }
-    return write_text(path, Template(asset("summary.html")).substitute(fields))
+    return Template(asset("summary.html")).substitute(fields)
 
 
 def _table(title: str, rows: Rows) -> str:

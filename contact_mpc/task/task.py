@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -123,14 +123,14 @@ class TaskConfig:
     disturbance: dict[str, Any] = field(default_factory=dict)
     has_random_goal: bool = False
 
-    def with_random_goal(self, seed: int) -> "TaskConfig":
+    def with_random_goal(self, seed: int) -> Self:
         """Return the task with the rotation of its goal drawn uniformly from SO(3)."""
         wxyz = np.random.default_rng([seed, GOAL_STREAM]).standard_normal(4)
         turn = rotation_log(quaternion_to_matrix(wxyz / np.linalg.norm(wxyz)))
         angle = float(np.linalg.norm(turn))
         return replace(self, goal=replace(self.goal, axis_W=turn / angle, angle_deg=float(np.rad2deg(angle))))
 
-    def about(self, axis: str) -> "TaskConfig":
+    def about(self, axis: str) -> Self:
         """Return the task with its rotation about another axis of the world, of `AXES_W`; "" is the task's own.
 
         Raises
@@ -144,7 +144,7 @@ class TaskConfig:
             raise ConfigError(f"axis '{axis}' is unknown; allowed: {', '.join(AXES_W)}")
         return replace(self, goal=replace(self.goal, axis_W=np.array(AXES_W[axis])), axis=axis)
 
-    def moved_by(self, displacement: float | None) -> "TaskConfig":
+    def moved_by(self, displacement: float | None) -> Self:
         """Return the task with another length of its goal's translation, m, or else angle, rad; None: the task's own.
 
         Raises

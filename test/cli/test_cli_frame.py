@@ -16,8 +16,9 @@ from rich.table import Table
 
 from contact_mpc.cli import bench, main, study
 from contact_mpc.cli.lazy import Command, build_group, first_word
-from contact_mpc.cli.output import emit, running_command, to_plain, user_errors
+from contact_mpc.cli.output import emit, running_command, user_errors
 from contact_mpc.errors import ConfigError
+from contact_mpc.settings.plain_values import to_plain
 from contact_mpc.version import __version__
 
 ALL_COMMANDS = {**main.COMMANDS, **bench.BENCHES, **study.STUDIES}

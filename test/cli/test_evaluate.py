@@ -12,7 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from contact_mpc.cli.main import build_app
-from contact_mpc.cli.trials import make_cases, run_trials
+from contact_mpc.cli.trials import run_trials
+from contact_mpc.evaluation.cases import make_cases
 from contact_mpc.evaluation.trial_run import EvaluationSpec
 from contact_mpc.evaluation.trials import Disturbance
 from contact_mpc.loop.config import load_loop_config
@@ -142,7 +143,7 @@ def test_mistake_ends_in_one_line(task_file, options, message):
 
 def test_interrupt_keeps_the_trials_that_are_done(task_file):
     task = load_task(task_file)
-    spec = EvaluationSpec(make_cases(task, "all"), load_loop_config("planar_hand_ball"), Disturbance())
+    spec = EvaluationSpec(make_cases(task), load_loop_config("planar_hand_ball"), Disturbance())
 
     def interrupt(index, outcome):
         if index == 1:

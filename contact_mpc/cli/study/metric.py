@@ -25,7 +25,8 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit, to_plain
+from contact_mpc.settings.plain_values import to_plain
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.planning.tree.coverage import build_space, measure_coverage
 from contact_mpc.planning.tree.problem import load_problem, with_ranges, with_rrt
 from contact_mpc.planning.tree.problem_config import Range

@@ -18,7 +18,8 @@ from rich.progress import Progress
 from rich.table import Table
 
 from contact_mpc.cli.compiling import compile_first
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit, to_plain
+from contact_mpc.settings.plain_values import to_plain
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.errors import ConfigError
 from contact_mpc.task.node_parameters import default_parameter_file
 from contact_mpc.task.task import TaskConfig, load_task

@@ -14,7 +14,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit, to_plain
+from contact_mpc.settings.plain_values import to_plain
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.optimisation.trajectory import RollOut
 from contact_mpc.planning.tree.direct import DirectProblem
 from contact_mpc.planning.trajopt.gradients import exact_roll_out, randomized_roll_out

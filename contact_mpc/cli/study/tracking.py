@@ -16,8 +16,10 @@ import typer
 from rich.table import Table
 
 from contact_mpc.cli.compiling import compile_first
-from contact_mpc.cli.output import EXIT_INTERRUPTED, emit, to_plain
-from contact_mpc.cli.trials import ALL, DisturbanceScale, NoiseScale, make_cases, run_trials
+from contact_mpc.settings.plain_values import to_plain
+from contact_mpc.cli.output import EXIT_INTERRUPTED, emit
+from contact_mpc.cli.trials import DisturbanceScale, NoiseScale, run_trials, show_cases
+from contact_mpc.evaluation.cases import ALL
 from contact_mpc.errors import ConfigError
 from contact_mpc.task.node_parameters import default_parameter_file
 from contact_mpc.task.task import TaskConfig, load_task
@@ -115,8 +117,8 @@ def _describe_conditions(plant: str, disturbance_scale: float, noise_scale: floa
 def _make_cases(task: TaskConfig, axis: str, start_seed: int | None) -> tuple[Case, ...]:
     """Return the turns from the task's start, or from one that is drawn; of those, none is refused."""
     if start_seed is None:
-        return make_cases(task, axis)
-    return make_cases(draw_start(task, start_seed), axis, must_hold=False)
+        return show_cases(task, axis)
+    return show_cases(draw_start(task, start_seed), axis, must_hold=False)
 
 
 def _run(

@@ -13,8 +13,8 @@ from types import FrameType
 
 from contact_mpc.errors import StackError
 from contact_mpc.ros.runtime.node_process import PARENT_VARIABLE
+from contact_mpc.settings.threads import SINGLE_THREADED
 
-SINGLE_THREADED = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 TAIL_LINES = 12
 POLL_S = 0.02
 
