@@ -26,10 +26,10 @@ from launch_ros.actions import Node
 from contact_mpc.errors import ConfigError
 from contact_mpc.ros.launching.launch_arguments import refuse_unknown_arguments
 from contact_mpc.ros.stack.discovery import RANGE_VARIABLE, loopback_environment
-from contact_mpc.ros.stack.processes import SINGLE_THREADED
 from contact_mpc.ros.stack.run_parameters import RunOptions, build_parameters
 from contact_mpc.ros.stack.stack import to_parameter_file
 from contact_mpc.settings.resources import resource_names
+from contact_mpc.settings.threads import SINGLE_THREADED
 from contact_mpc.task.node_parameters import default_parameter_file
 from contact_mpc.task.plan import load_plan, save_plan
 from contact_mpc.task.task import TaskConfig
