@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from contact_mpc.report.figures import Figure
 from contact_mpc.report.page import write_text
-from contact_mpc.report.rate_figures import error_scatter, rate_bars
+from contact_mpc.report.plotting.figures import Figure
+from contact_mpc.report.plotting.rate_figures import error_scatter, rate_bars
 from contact_mpc.report.summary_page import render_page
 
 CAPTION = "Bars: 95 % intervals (Wilson)."

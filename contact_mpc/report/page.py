@@ -8,7 +8,7 @@ from string import Template
 from typing import Any
 
 from contact_mpc.errors import InputError, ModelError
-from contact_mpc.report.figures import Figure
+from contact_mpc.report.plotting.figures import Figure
 
 
 def page_head(title: str) -> str:

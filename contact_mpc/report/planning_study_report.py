@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from contact_mpc.report.figures import ESTIMATED, LIMIT, REFERENCE, TRUE, Figure, axis
+from contact_mpc.report.plotting.figures import ESTIMATED, LIMIT, REFERENCE, TRUE, Figure, axis
 from contact_mpc.report.summary_page import write_page
 
 COLOURS = (ESTIMATED, TRUE, REFERENCE, LIMIT, "#2f855a", "#805ad5", "#b7791f")

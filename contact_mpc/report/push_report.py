@@ -13,7 +13,7 @@ import numpy as np
 
 from contact_mpc.model.kinematics import forward_kinematics
 from contact_mpc.model.system import System
-from contact_mpc.report.figures import ESTIMATED, REFERENCE, TRUE, Figure, axis
+from contact_mpc.report.plotting.figures import ESTIMATED, REFERENCE, TRUE, Figure, axis
 from contact_mpc.report.summary_page import write_page
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan

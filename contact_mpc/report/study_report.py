@@ -5,8 +5,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from contact_mpc.report.figures import Figure
-from contact_mpc.report.rate_figures import rate_bars, rate_lines
+from contact_mpc.report.plotting.figures import Figure
+from contact_mpc.report.plotting.rate_figures import rate_bars, rate_lines
 from contact_mpc.report.summary_page import write_page
 
 CAPTION = "Bars: 95 % intervals (Wilson). The same trials in every row."

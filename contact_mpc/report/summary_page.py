@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
 
-from contact_mpc.report.figures import Figure
 from contact_mpc.report.page import asset, inline_json, page_head, plot_card, plotly_source, write_text
+from contact_mpc.report.plotting.figures import Figure
 
 Rows = Sequence[Sequence[str]]
 

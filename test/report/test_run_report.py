@@ -15,8 +15,8 @@ from contact_mpc.bags.object_track import evaluate_object
 from contact_mpc.errors import BagError, InputError
 from contact_mpc.report.animation import build_scene
 from contact_mpc.report.appearance import fingers
-from contact_mpc.report.figures import decimate
-from contact_mpc.report.plots import build_figures
+from contact_mpc.report.plotting.figures import decimate
+from contact_mpc.report.plotting.plots import build_figures
 from contact_mpc.report.run_report import write_report
 
 MAX_BYTES = 10_000_000

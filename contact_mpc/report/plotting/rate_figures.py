@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from contact_mpc.report.figures import ESTIMATED, LIMIT, TRUE, Figure, axis
+from contact_mpc.report.plotting.figures import ESTIMATED, LIMIT, TRUE, Figure, axis
 
 STRICT, LOOSE = ESTIMATED, "#9db8c9"
 LEVELS = (("success", "goal met", STRICT), ("loose_success", "within looser limits", LOOSE))
