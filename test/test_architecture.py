@@ -16,6 +16,7 @@ ALLOWED = {
     "model": set(),
     "task": {"model"},
     "geometry": {"model"},
+    "importing": {"model", "geometry"},
     "dynamics": {"model", "geometry"},
     "optimisation": {"model", "geometry", "dynamics"},
     "estimation": {"model", "task", "geometry", "dynamics"},
@@ -35,7 +36,7 @@ TOP = {"cli"}  # may import everything
 ROS_MODULES = {"rclpy", "std_srvs", "builtin_interfaces", "launch", "launch_ros", "ament_index_python"}
 EXTRAS = {
     "pydrake": {"plants", "examples", "cli"},
-    "mujoco": {"plants", "loop", "cli"},
+    "mujoco": {"importing", "plants", "loop", "cli"},
     "rosbags": {"bags", "ros", "cli"},
     "plotly": {"report"},
     "casadi": {"planning", "cli"},

@@ -27,7 +27,7 @@ UNIT_QUATERNION_TOLERANCE = 1e-6
 INVERSE_KINEMATICS_STEPS = 50
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class System:
     """Robots and objects; q = [q_u; q_a] with the objects first.
 
@@ -47,6 +47,33 @@ class System:
     n_v_u: int
     n_q_u: int
     q_default: FloatArray
+
+    def __repr__(self) -> str:
+        """Return a short paragraph: what is in the system, and where each part lies in q."""
+        robots = ", ".join(item.name for item in self.config.robots)
+        layout = "; ".join(f"q[{part.start}:{part.stop}] {text}" for part, text in self.layout)
+        return (
+            f"System '{self.name}' of {self.path}: objects {', '.join(self.object_names) or 'none'}; robots {robots}; "
+            f"{len(self.geometries)} shapes, {len(self.pairs)} pairs, {len(self.contacts)} contacts. "
+            f"q ({self.n_q}), v ({self.n_v}), u ({self.n_a}): {layout}."
+        )
+
+    @cached_property
+    def layout(self) -> tuple[tuple[slice, str], ...]:
+        """Where each part lies in q: slices with what they hold, objects first."""
+        found, start = [], 0
+        for item in self.config.objects:
+            names = [joint.name for joint in self.urdfs[item.name].joints if joint.kind != "fixed"]
+            names = ["qw qx qy qz px py pz"] * (item.mobility == "free") + names
+            stop = start + len(names) + 6 * (item.mobility == "free")
+            found.append((slice(start, stop), f"{item.name}: {', '.join(names)}"))
+            start = stop
+        for robot in self.config.robots:
+            own = {joint.name for joint in self.urdfs[robot.name].joints}
+            names = [name for name in self.joint_names if name in own]
+            found.append((slice(start, start + len(names)), f"{robot.name}: {', '.join(names)}"))
+            start += len(names)
+        return tuple(found)
 
     @property
     def name(self) -> str:

@@ -57,9 +57,12 @@ def build_system(config: SystemConfig, path: Path) -> System:
         builder.add(urdfs[robot.name], robot.name, X_WR, free=False)
         q_robots.append(_default_positions(robot, builder.joints[n_joints:], path))
     joints = tuple(builder.joints[n_unactuated:])
+    if not joints:
+        raise ModelError(f"{path}: no robot has a joint that moves; expected revolute or prismatic joints in the URDF")
     _check_limits(config, urdfs)
+    _check_fingertips(config, builder.links, path)
     _check_friction(config, builder.links, path)
-    q_u = np.concatenate(q_free)
+    q_u = np.concatenate([np.zeros(0), *q_free])
     for rest in config.fixed:
         pose = Pose(rotation_from_rpy(np.array(rest.rpy_rad)), np.array(rest.position_m))
         builder.add_fixed(rest.name, Shape(rest.shape, rest.size_m, pose))
@@ -153,10 +156,25 @@ def _check_friction(config: SystemConfig, links: dict[tuple[str, str], tuple[int
                 )
 
 
+def _check_fingertips(config: SystemConfig, links: dict[tuple[str, str], tuple[int, Pose]], path: Path) -> None:
+    for robot in config.robots:
+        known = [link for owner, link in links if owner == robot.name]
+        unknown = sorted(set(robot.fingertips) - set(known))
+        if unknown:
+            raise ConfigError(
+                f"{path}: robots.{robot.name}.fingertips: no link '{unknown[0]}'; known: {', '.join(known)}"
+            )
+
+
 def _check_limits(config: SystemConfig, urdfs: dict[str, Urdf]) -> None:
     for robot in config.robots:
         urdf = urdfs[robot.name]
         for joint in (joint for joint in urdf.joints if joint.kind != "fixed"):
+            if joint.mimic is not None:
+                raise ModelError(
+                    f"{urdf.path}: joint '{joint.name}' mimics '{joint.mimic.joint}': coupled joints are not modelled; "
+                    "make it fixed, or take <mimic> out where a motor of its own drives it"
+                )
             limits = {"lower": joint.lower, "upper": joint.upper, "velocity": joint.velocity, "effort": joint.effort}
             bad = [key for key, value in limits.items() if not np.isfinite(value)]
             if bad or joint.lower >= joint.upper or min(joint.velocity, joint.effort) <= 0.0:

@@ -68,6 +68,9 @@ class RobotConfig(_Frozen):
     default_joints_rad: dict[str, float] = Field(
         default_factory=dict, description="by joint, rad or m; those left out: as near to 0 as limits allow"
     )
+    fingertips: tuple[str, ...] = Field(
+        default=(), description="links that a grasp may hold with; none: the last of each finger that has a shape"
+    )
 
 
 class ObjectConfig(_Frozen):
@@ -114,5 +117,5 @@ class SystemConfig(_Frozen):
     activation_distance_m: Positive = Field(default=0.1, description="pairs further apart are left out, m")
     friction: Friction
     robots: tuple[RobotConfig, ...] = Field(min_length=1)
-    objects: tuple[ObjectConfig, ...] = Field(min_length=1)
+    objects: tuple[ObjectConfig, ...] = Field(description="none: a robot by itself, to look at")
     fixed: tuple[FixedConfig, ...] = ()

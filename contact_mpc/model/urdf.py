@@ -3,6 +3,7 @@
 Only what contact dynamics needs is read. Drake's ``<drake:capsule>`` is understood; a mesh is its convex hull.
 """
 
+import os
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -56,6 +57,15 @@ class Link:
 
 
 @dataclass(frozen=True)
+class Mimic:
+    """A joint that follows another one: position = multiplier * that of `joint` + offset, rad (m)."""
+
+    joint: str
+    multiplier: float
+    offset: float
+
+
+@dataclass(frozen=True)
 class Joint:
     """A joint: its frame in the parent link, its axis in its own frame, its limits (rad or m, per s, N m or N).
 
@@ -73,6 +83,7 @@ class Joint:
     velocity: float
     effort: float
     damping: float = 0.0
+    mimic: Mimic | None = None
 
 
 @dataclass(frozen=True)
@@ -107,6 +118,7 @@ def read_urdf(path: Path, edit: Callable[[ET.Element], None] | None = None) -> U
         _check_names([element.get("name", "") for element in robot.findall(tag)], tag, path)
     links = {element.get("name", ""): _read_link(element, path) for element in robot.findall("link")}
     joints = tuple(_read_joint(element, path) for element in robot.findall("joint"))
+    _check_mimics(joints, path)
     root, text = _find_root(links, joints, path), ET.tostring(robot, encoding="unicode")
     return Urdf(path, robot.get("name", path.stem), links, joints, root, text)
 
@@ -115,6 +127,17 @@ def _check_names(names: list[str], tag: str, path: Path) -> None:
     bad = sorted({name for name in names if not name or names.count(name) > 1})
     if bad:
         raise ModelError(f"{path}: every {tag} needs a name of its own; found {bad[0]!r} {names.count(bad[0])} time(s)")
+
+
+def _check_mimics(joints: tuple[Joint, ...], path: Path) -> None:
+    known = {joint.name: joint for joint in joints}
+    for joint in (joint for joint in joints if joint.mimic is not None):
+        assert joint.mimic is not None
+        leader = known.get(joint.mimic.joint)
+        if leader is None or leader.kind == "fixed" or leader.mimic is not None:
+            raise ModelError(
+                f"{path}: joint '{joint.name}' mimics '{joint.mimic.joint}', which is no moving joint of its own right"
+            )
 
 
 def _find_root(links: dict[str, Link], joints: tuple[Joint, ...], path: Path) -> str:
@@ -178,7 +201,7 @@ def _read_shape(element: ET.Element, link: str, path: Path) -> Shape:
     if mesh is not None:
         scale = _vector(mesh, "scale", "1 1 1", path)
         try:
-            vertices = load_hull(_mesh_path(mesh.get("filename", ""), path), scale)
+            vertices = load_hull(mesh_path(mesh.get("filename", ""), path), scale)
         except ModelError as error:
             raise ModelError(f"{path}: link '{link}': {error}") from error
         return Shape("hull", (), _read_pose(element.find("origin"), path), vertices)
@@ -194,11 +217,31 @@ def _read_shape(element: ET.Element, link: str, path: Path) -> Shape:
     return Shape(kind, tuple(size), _read_pose(element.find("origin"), path))
 
 
-def _mesh_path(filename: str, urdf: Path) -> Path:
-    """Resolve a file name beside the URDF; package://contact_mpc/x is x in the folder above urdf/."""
-    if filename.startswith("package://"):
-        return urdf.parent.parent / filename.removeprefix("package://").partition("/")[2]
-    return urdf.parent / filename.removeprefix("file://")
+def mesh_path(filename: str, urdf: Path) -> Path:
+    """Resolve the file name of a mesh: beside the URDF, or package://PACKAGE/x in the folders that may hold PACKAGE.
+
+    These are the folders above the URDF and those of ROS_PACKAGE_PATH and AMENT_PREFIX_PATH (below share); package
+    contact_mpc is the folder above urdf/.
+
+    Raises
+    ------
+    ModelError
+        A package:// path is in none of them; lists where it was looked for.
+    """
+    if not filename.startswith("package://"):
+        return urdf.parent / filename.removeprefix("file://")
+    inner = filename.removeprefix("package://")
+    roots = [*urdf.parents]
+    for variable, below in (("ROS_PACKAGE_PATH", ""), ("AMENT_PREFIX_PATH", "share")):
+        roots += [Path(item) / below for item in os.environ.get(variable, "").split(os.pathsep) if item]
+    candidates = [root / inner for root in roots] + [urdf.parent.parent / inner.partition("/")[2]]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    raise ModelError(
+        f"{filename} is in no folder above the URDF, nor in those of ROS_PACKAGE_PATH and AMENT_PREFIX_PATH; set "
+        f"ROS_PACKAGE_PATH to the folder that holds '{inner.partition('/')[0]}'"
+    )
 
 
 def _read_joint(element: ET.Element, path: Path) -> Joint:
@@ -229,4 +272,16 @@ def _read_joint(element: ET.Element, path: Path) -> Joint:
         velocity,
         effort,
         _number(element.find("dynamics"), "damping", "0", path),
+        _read_mimic(element.find("mimic"), name, path),
     )
+
+
+def _read_mimic(element: ET.Element | None, joint: str, path: Path) -> Mimic | None:
+    if element is None:
+        return None
+    multiplier, offset = (
+        _number(element, key, default, path) for key, default in (("multiplier", "1"), ("offset", "0"))
+    )
+    if multiplier == 0.0:
+        raise ModelError(f"{path}: joint '{joint}' mimics with multiplier 0; make it fixed instead")
+    return Mimic(element.get("joint", ""), multiplier, offset)

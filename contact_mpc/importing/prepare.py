@@ -1,0 +1,250 @@
+"""A robot's URDF made complete: paths resolved, meshes as primitives, limits and masses filled in, all else left out.
+
+Every value that the file did not have is written down as an assumption, for the person who imports it.
+"""
+
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from contact_mpc.errors import ConfigError, ModelError
+from contact_mpc.importing.primitives import fit_primitives, load_points
+from contact_mpc.model.rotations import rotation_from_rpy, rpy_from_rotation
+from contact_mpc.model.urdf import DRAKE, MOVING_JOINTS, SHAPES, Pose, mesh_path
+from contact_mpc.settings.arrays import FloatArray
+
+KEPT = {
+    "robot": {"link", "joint"},
+    "link": {"inertial", "collision"},
+    "joint": {"origin", "parent", "child", "axis", "limit", "dynamics", "mimic"},
+    "collision": {"origin", "geometry"},
+}
+LEFT_OUT = {
+    "visual",
+    "material",
+    "gazebo",
+    "transmission",
+    "calibration",
+    "safety_controller",
+    "ros2_control",
+    "verbose",
+}
+DENSITY_KG_M3 = 1000.0  # of links without mass
+LEAST_MASS_KG = 1e-3
+GYRATION_M = 0.01  # radius of gyration of a link without shapes
+
+
+@dataclass(frozen=True)
+class LimitOptions:
+    """Effort (N m or N) and velocity (rad/s or m/s) limits for joints that have none: by joint name, "": all others."""
+
+    effort: dict[str, float] = field(default_factory=dict)
+    velocity: dict[str, float] = field(default_factory=dict)
+
+
+def prepare_robot(robot: ET.Element, path: Path, limits: LimitOptions) -> list[str]:
+    """Make a <robot> element complete, in place, and return the assumptions made.
+
+    Raises
+    ------
+    ConfigError
+        Joints lack limits that `limits` does not give, or `limits` names unknown joints; lists them.
+    ModelError
+        A mesh cannot be used; names file, link and mesh.
+    """
+    notes = _strip(robot)
+    for link in robot.findall("link"):
+        notes += _replace_meshes(link, path)
+    notes += _fill_limits(robot, path, limits)
+    notes += _fill_masses(robot, path)
+    return notes
+
+
+def _strip(element: ET.Element) -> list[str]:
+    """Leave out what contact dynamics does not need; name what is not known to be of no matter."""
+    unknown: set[str] = set()
+    for parent in element.iter():
+        if not isinstance(parent.tag, str) or parent.tag not in KEPT:
+            continue
+        for child in list(parent):
+            if child.tag not in KEPT[parent.tag]:
+                parent.remove(child)
+                if isinstance(child.tag, str) and child.tag not in LEFT_OUT:
+                    unknown.add(f"<{child.tag}> of <{parent.tag}>")
+    for collision in element.iter("collision"):
+        collision.attrib.pop("name", None)  # engines want them unique
+    return [f"left out unknown tags: {', '.join(sorted(unknown))}"] if unknown else []
+
+
+def _replace_meshes(link: ET.Element, path: Path) -> list[str]:
+    """Put the primitives of each mesh in its place."""
+    notes = []
+    for collision in link.findall("collision"):
+        mesh = collision.find("geometry/mesh")
+        if mesh is None:
+            continue
+        name = f"{path}: link '{link.get('name')}'"
+        file, scale = _mesh_file(mesh, path, name), _numbers(mesh, "scale", "1 1 1", name)
+        try:
+            found = fit_primitives(load_points(file, tuple(scale.tolist())), str(file))
+        except ModelError as error:
+            raise ModelError(f"{name}: {error}") from error
+        X_LM = _pose(collision.find("origin"), name)
+        link.remove(collision)
+        for piece in found:
+            element = ET.SubElement(link, "collision")
+            _add_origin(element, X_LM @ piece.X_MG)
+            _add_shape(element, piece.kind, piece.size)
+        kinds, error_mm = ", ".join(piece.kind for piece in found), 1e3 * max(piece.error_m for piece in found)
+        notes.append(f"link '{link.get('name')}': mesh {file.name} as {kinds}, off by up to {error_mm:.1f} mm")
+    return notes
+
+
+def _mesh_file(mesh: ET.Element, path: Path, name: str) -> Path:
+    try:
+        return mesh_path(mesh.get("filename", ""), path)
+    except ModelError as error:
+        raise ModelError(f"{name}: {error}") from error
+
+
+def _add_shape(collision: ET.Element, kind: str, size: tuple[float, ...]) -> None:
+    geometry = ET.SubElement(collision, "geometry")
+    values = {"size": _text(np.array(size))} if kind == "box" else dict(zip(SHAPES[kind], map(repr, size), strict=True))
+    ET.SubElement(geometry, kind, values)
+
+
+def _fill_limits(robot: ET.Element, path: Path, limits: LimitOptions) -> list[str]:
+    joints = {str(j.get("name", "")): j for j in robot.findall("joint") if j.get("type") in MOVING_JOINTS}
+    given = {name for table in (limits.effort, limits.velocity) for name in table if name}
+    if given - set(joints):
+        raise ConfigError(f"{path}: no joint '{sorted(given - set(joints))[0]}' to limit; known: {', '.join(joints)}")
+    notes = _limit_turns(joints)
+    for key, option, table in (
+        ("effort", "--effort-nm", limits.effort), ("velocity", "--velocity-rad-s", limits.velocity)
+    ):  # fmt: skip
+        missing = [name for name, joint in joints.items() if not _positive(joint.find("limit"), key)]
+        unknown = [name for name in missing if name not in table and "" not in table]
+        if unknown:
+            raise ConfigError(
+                f"{path}: no {key} limit of joints {', '.join(unknown)}; give {option} NUMBER for all, "
+                f"or {option} {unknown[0]}=NUMBER for one (may be repeated)"
+            )
+        for name in {*missing, *(set(table) - {""})}:
+            _limit_of(joints[name]).set(key, repr(table.get(name, table.get("", 0.0))))
+        if missing:
+            notes.append(f"{key} limit as given by {option}: {', '.join(missing)}")
+    return notes
+
+
+def _limit_of(joint: ET.Element) -> ET.Element:
+    found = joint.find("limit")
+    return ET.SubElement(joint, "limit") if found is None else found
+
+
+def _limit_turns(joints: dict[str, ET.Element]) -> list[str]:
+    """Give continuous joints one turn: MPC and search need a range."""
+    endless = [name for name, joint in joints.items() if joint.get("type") == "continuous"]
+    for name in endless:
+        joints[name].set("type", "revolute")
+        limit = _limit_of(joints[name])
+        limit.set("lower", repr(-np.pi))
+        limit.set("upper", repr(np.pi))
+    return [f"range of continuous joints is -pi to pi: {', '.join(endless)}"] if endless else []
+
+
+def _positive(limit: ET.Element | None, key: str) -> bool:
+    try:
+        return limit is not None and 0.0 < float(limit.get(key, "nan")) < np.inf
+    except ValueError:
+        return True  # no number: the reader of URDFs says so
+
+
+def _fill_masses(robot: ET.Element, path: Path) -> list[str]:
+    """Give a mass to links that move by themselves and have none, nor anything fixed to them."""
+    children: dict[str, list[str]] = {}
+    moving = []
+    for joint in robot.findall("joint"):
+        ends = [item.get("link", "") for item in (joint.find("parent"), joint.find("child")) if item is not None]
+        if len(ends) == 2 and joint.get("type") == "fixed":
+            children.setdefault(ends[0], []).append(ends[1])
+        elif len(ends) == 2:
+            moving.append(ends[1])
+    links = {link.get("name", ""): link for link in robot.findall("link")}
+    notes = []
+    for name in (name for name in moving if name in links):
+        rigid, todo = [], [name]
+        while todo:
+            rigid.append(todo.pop())
+            todo += [child for child in children.get(rigid[-1], []) if child in links and child not in rigid]
+        if not any(_has_mass(links[item]) for item in rigid):
+            mass = _add_inertia(links[name], path)
+            notes.append(
+                f"link '{name}' has no mass; assumed {1e3 * mass:.1f} g (its shapes at {DENSITY_KG_M3:g} kg/m^3)"
+            )
+    return notes
+
+
+def _has_mass(link: ET.Element) -> bool:
+    return link.find("inertial/mass") is not None and _positive(link.find("inertial/mass"), "value")
+
+
+def _add_inertia(link: ET.Element, path: Path) -> float:
+    """Add the inertia of a ball of the shapes' mass at their middle, and return that mass, kg."""
+    for old in link.findall("inertial"):
+        link.remove(old)
+    name, volumes, centres = f"{path}: link '{link.get('name')}'", [0.0], [np.zeros(3)]
+    for collision in link.findall("collision"):
+        volumes.append(_volume(collision, name))
+        centres.append(_pose(collision.find("origin"), name).p)
+    total = sum(volumes)
+    mass = max(LEAST_MASS_KG, DENSITY_KG_M3 * total)
+    centre = sum((v * c for v, c in zip(volumes, centres, strict=True)), np.zeros(3)) / max(total, 1e-12)
+    radius = max(GYRATION_M, (3.0 * total / (4.0 * np.pi)) ** (1.0 / 3.0))
+    inertial = ET.SubElement(link, "inertial")
+    ET.SubElement(inertial, "origin", xyz=_text(centre), rpy="0 0 0")
+    ET.SubElement(inertial, "mass", value=repr(mass))
+    moment = repr(0.4 * mass * radius**2)
+    ET.SubElement(inertial, "inertia", ixx=moment, iyy=moment, izz=moment, ixy="0", ixz="0", iyz="0")
+    return mass
+
+
+def _volume(collision: ET.Element, name: str) -> float:
+    for shape in collision.findall("geometry/*"):
+        kind = str(shape.tag).replace(DRAKE, "")
+        if kind == "box":
+            return float(np.prod(_numbers(shape, "size", "0 0 0", name)))
+        radius, length = (_numbers(shape, key, "0", name)[0] for key in ("radius", "length"))
+        ball = 4.0 / 3.0 * np.pi * radius**3
+        return float(
+            {"sphere": ball, "capsule": ball + np.pi * radius**2 * length}.get(kind, np.pi * radius**2 * length)
+        )
+    return 0.0
+
+
+def _pose(origin: ET.Element | None, name: str) -> Pose:
+    if origin is None:
+        return Pose(np.eye(3), np.zeros(3))
+    return Pose(rotation_from_rpy(_numbers(origin, "rpy", "0 0 0", name)), _numbers(origin, "xyz", "0 0 0", name))
+
+
+def _numbers(element: ET.Element, key: str, default: str, name: str) -> FloatArray:
+    text = element.get(key, default)
+    try:
+        values = np.array([float(item) for item in text.split()])
+    except ValueError as error:
+        raise ModelError(f"{name}: attribute {key}='{text}' is not a list of numbers") from error
+    count = len(default.split())
+    if values.shape != (count,) or not np.all(np.isfinite(values)):
+        raise ModelError(f"{name}: attribute {key}='{text}' must be {count} finite number(s)")
+    return values
+
+
+def _add_origin(element: ET.Element, pose: Pose) -> None:
+    rpy = rpy_from_rotation(np.ascontiguousarray(pose.R))
+    ET.SubElement(element, "origin", xyz=_text(pose.p), rpy=_text(rpy))
+
+
+def _text(values: FloatArray) -> str:
+    return " ".join(f"{float(value):.6g}" for value in values)

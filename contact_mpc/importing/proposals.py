@@ -1,0 +1,140 @@
+"""What a robot's file does not say: gains, rotor inertia, fingertips, a posture, how the base stands.
+
+Stiffness: the effort limit over FULL_EFFORT_AT, as on hands that are known to work, but at most what makes
+TIP_STIFFNESS at the end of the finger, beyond which contacts shake. Damping: DAMPING_RATIO times the critical one for
+the joint's rotor and all links beyond it. Rotor inertia grows with the effort limit. None of these is measured.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from contact_mpc.geometry.fingers import first_body
+from contact_mpc.model.kinematic_tree import PRISMATIC
+from contact_mpc.model.kinematics import dof_axes_into, forward_kinematics
+from contact_mpc.model.rotations import rpy_from_rotation
+from contact_mpc.model.system import System
+from contact_mpc.settings.arrays import FloatArray
+
+FULL_EFFORT_AT_RAD, FULL_EFFORT_AT_M = 0.07, 0.01
+TIP_STIFFNESS_N_M = 1000.0
+DAMPING_RATIO = 1.4
+ROTOR_KG_M2_PER_NM, LARGEST_ROTOR_KG_M2 = 1.5e-3, 0.1
+LEAST_REACH_M = 0.05
+
+
+@dataclass(frozen=True)
+class Gains:
+    """Per joint (n_a,): stiffness, N m/rad; damping, N m s/rad; rotor inertia, kg m^2. Slides: N/m, N s/m, kg."""
+
+    stiffness: FloatArray
+    damping: FloatArray
+    rotor: FloatArray
+
+
+def middle_posture(system: System) -> FloatArray:
+    """Return q (n_q,) with every robot joint in the middle of its range."""
+    q = system.q_default.copy()
+    q[system.n_q_u :] = 0.5 * (system.q_min + system.q_max)
+    return q
+
+
+def propose_gains(system: System) -> Gains:
+    """Return gains of a system's robots from effort limits, lengths and masses in the middle posture."""
+    tree, q = system.tree, middle_posture(system)
+    R, p = forward_kinematics(tree, q)
+    n_v = len(tree.dof_body)
+    axes, origins = np.zeros((n_v, 3)), np.zeros((n_v, 3))
+    dof_axes_into(tree, R, p, axes, origins)
+    slides = tree.dof_kind[system.n_v_u :] == PRISMATIC
+    rotor = np.minimum(ROTOR_KG_M2_PER_NM * system.tau_max_nm, LARGEST_ROTOR_KG_M2)
+    inertia, reach = rotor.copy(), np.zeros(system.n_a)
+    for a in range(system.n_a):
+        d = system.n_v_u + a
+        for b in range(len(tree.parent)):
+            if d in tree.chain[b, : tree.chain_count[b]]:
+                inertia[a] += _inertia_about(tree.mass[b], R[b], R[b] @ tree.p_BC[b] + p[b], tree.inertia_BC[b],
+                                             axes[d], origins[d], bool(slides[a]))  # fmt: skip
+        reach[a] = _reach(system, R, p, d, origins[d])
+    branches = np.array([first_body(system, int(tree.dof_body[system.n_v_u + a])) for a in range(system.n_a)])
+    length = np.array([max(LEAST_REACH_M, reach[branches == branch].max()) for branch in branches])
+    stiffness = system.tau_max_nm / np.where(slides, FULL_EFFORT_AT_M, FULL_EFFORT_AT_RAD)
+    stiffness = np.minimum(stiffness, TIP_STIFFNESS_N_M * np.where(slides, 1.0, length**2))
+    damping = 2.0 * DAMPING_RATIO * np.sqrt(stiffness * inertia)
+    return Gains(*(_two_digits(values) for values in (stiffness, damping, rotor)))
+
+
+def _inertia_about(
+    mass: float,
+    R: FloatArray,
+    centre: FloatArray,
+    I_B: FloatArray,
+    axis: FloatArray,
+    origin: FloatArray,
+    is_slide: bool,
+) -> float:
+    """Return what a body adds to a joint's inertia: kg m^2, or kg for a slide."""
+    if is_slide:
+        return float(mass)
+    arm = np.cross(axis, centre - origin)
+    return float(mass * (arm @ arm) + axis @ R @ I_B @ R.T @ axis)
+
+
+def _reach(system: System, R: FloatArray, p: FloatArray, d: int, origin: FloatArray) -> float:
+    """Return how far the links that degree of freedom d moves have shapes from its axis, m."""
+    tree, found = system.tree, [0.0]
+    for item in system.geometries:
+        if item.body >= 0 and d in tree.chain[item.body, : tree.chain_count[item.body]]:
+            found.append(float(np.linalg.norm(R[item.body] @ item.X_BG.p + p[item.body] - origin)))
+    return max(found)
+
+
+def _two_digits(values: FloatArray) -> FloatArray:
+    return np.array([float(f"{value:.2g}") for value in values])
+
+
+def find_fingertips(system: System, robot: str) -> tuple[str, ...]:
+    """Return the last link with a shape of every branch of a robot, in the order of the branches."""
+    tree, parents = system.tree, set(system.tree.parent.tolist())
+    ends = sorted({body for (owner, _), (body, _) in system.links.items() if owner == robot and body not in parents})
+    found = []
+    for end in ends:
+        body = end
+        while body >= 0:
+            links = [item.link for item in system.geometries if item.owner == robot and item.body == body]
+            if links:
+                found.append(links[-1])
+                break
+            body = int(tree.parent[body])
+    return tuple(dict.fromkeys(found))
+
+
+def tip_points(system: System, robot: str, tips: tuple[str, ...], q: FloatArray) -> FloatArray:
+    """Return the middle of the last shape of each fingertip (n, 3), m, at q (n_q,)."""
+    R, p = forward_kinematics(system.tree, q)
+    found = []
+    for tip in tips:
+        item = [g for g in system.geometries if (g.owner, g.link) == (robot, tip)][-1]
+        found.append(R[item.body] @ item.X_BG.p + p[item.body] if item.body >= 0 else item.X_BG.p)
+    return np.array(found).reshape(-1, 3)
+
+
+def propose_base(system: System, robot: str, tips: tuple[str, ...]) -> tuple[float, float, float]:
+    """Return roll, pitch, yaw, rad, of a hand's base that turns its open side up; zeros for an arm (one chain).
+
+    Open is the direction from the fingers' first joints to the fingertips in the middle posture, as the nearest axis
+    of the base.
+    """
+    if len(tips) < 2:
+        return (0.0, 0.0, 0.0)
+    tree, q = system.tree, middle_posture(system)
+    R, p = forward_kinematics(tree, q)
+    bodies = {int(b) for (owner, _), (b, _) in system.links.items() if owner == robot and b >= 0}
+    roots = np.array([p[b] for b in {first_body(system, b) for b in bodies}])
+    up = tip_points(system, robot, tips, q).mean(axis=0) - roots.mean(axis=0)
+    k = int(np.argmax(np.abs(up)))
+    z = np.sign(up[k]) * np.eye(3)[k]
+    x = np.eye(3)[(k + 1) % 3]
+    turn = np.vstack([x, np.cross(z, x), z])  # rows: the axes of the world in the base
+    roll, pitch, yaw = rpy_from_rotation(turn)
+    return (float(roll), float(pitch), float(yaw))
