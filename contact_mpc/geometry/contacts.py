@@ -23,10 +23,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from contact_mpc.errors import ModelError
-from contact_mpc.geometry.crossing_edges import find_crossings, leave_along
+from contact_mpc.geometry.crossing_edges import TOUCHING_M, find_crossings, leave_along
 from contact_mpc.geometry.segment_box import segment_box_motion, segment_to_box
 from contact_mpc.geometry.sphere_distance import core_distance, segment_distance
-from contact_mpc.geometry.turning import nearest_on_segments, rim_direction, rim_motion, segment_motion
+from contact_mpc.geometry.turning import TINY_M, across, nearest_on_segments, rim_direction, rim_motion, segment_motion
 from contact_mpc.geometry.vectors import Vector, axpy, dof_velocity, dot, minus, rotate, row, scaled
 from contact_mpc.model.contact_points import CORNERS, CROSSINGS
 from contact_mpc.model.kinematic_tree import BOX, CAPSULE, HALF_SPACE, HULL, RIM, SPHERE, Tree
@@ -278,7 +278,7 @@ def _segment_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c
     centre = axpy(s, u, p_A)
     r = minus(centre, axpy(t, w, p_B))
     distance = np.sqrt(dot(r, r))
-    n = scaled(1.0 / distance, r) if distance > 1e-12 else (0.0, 0.0, 1.0)
+    n = scaled(1.0 / distance, r) if distance > TINY_M else across(u, w)
     phi = distance - tree.geom_size[a, 0] - tree.geom_size[b, 0]
     segment_motion(c, r, n, u, w, abs(s) < half_a, abs(t) < half_b, con.N, con.M, con.T, con.P)
     _write_contact(con, c, phi, n, axpy(-(pairs.radius[c] + 0.5 * phi), n, centre), centre)
@@ -322,20 +322,21 @@ def _edge_contacts(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: 
         con.T,
         con.P,
     )
-    if separation < 0.0:
+    if separation < TOUCHING_M:
         for k in range(c - 2 * CORNERS, c):
-            if con.phi[k] < 0.0:
+            if con.phi[k] < TOUCHING_M:
                 _corner_in_box(tree, pairs, kin, con, k, toward if pairs.geom_b[k] == b else scaled(-1.0, toward))
 
 
 @njit(**COMPILED)
 def _corner_in_box(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: int, toward: Vector) -> None:
-    """Let the corner of contact c leave the box it is inside through the face along `toward`, if that has one."""
+    """Let a corner leave the box that it is inside of, or touches, through the face along `toward`, if it has one."""
     b, corner = pairs.geom_b[c], row(con.centre, c)
     arm = minus(corner, _geometry_position(tree, kin, b))
     is_found, phi, n = leave_along(toward, arm, _geometry_axes(tree, kin, b), row(tree.geom_size, b))
     if is_found:
         _write_contact(con, c, phi, n, axpy(-0.5 * phi, n, corner), corner)
+        con.N[c] = 0.0
         _write_jacobian(tree, pairs, kin, con, c)
 
 

@@ -14,7 +14,8 @@ face normals, nine u x w; S is minus the depth where they overlap): n has to be 
 are points of the two boxes, n* . (c_A - c_B) >= S, so no contact is deeper than the depth by more than 1 / cos(FLAT).
 Where boxes overlap least along u x w, or are nearest there, the crossing lies inside both edges. For the same reason
 corners inside the other box leave it through the face within FLAT of n*, if it has one, and not through the nearest:
-two boxes that overlap are then as deep in each other as S says, wherever their nearest features lie.
+two boxes that overlap are then as deep in each other as S says, wherever their nearest features lie. So do corners
+within TOUCHING_M outside: where boxes lie edge over edge, round-off would choose between the two faces.
 
 Wrong where edges are parallel (their corners are contacts). A crossing that leaves an edge stops being a contact
 where the corner has the same gap and normal: exact steps do not notice, the smoothed force of that spot halves.
@@ -31,6 +32,7 @@ from contact_mpc.settings.compile_flags import COMPILED
 Axes = tuple[Vector, Vector, Vector]
 SIN_FLAT, COS_FLAT = 0.2, 0.98  # 11.5 degrees
 END_M = 1e-9  # of an edge, where its corner is the contact
+TOUCHING_M = 1e-9
 
 
 @njit(**COMPILED)

@@ -26,7 +26,7 @@ from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.compile_flags import COMPILED
 
 Axes = tuple[Vector, Vector, Vector]
-TINY_M = 1e-12
+TINY_M = 1e-12  # of the surface: so near it is inside, and an edge has no curvature that could be used
 PARALLEL = 1e-9  # u . F u below which a segment counts as parallel to the nearest feature
 ZERO = (0.0, 0.0, 0.0)
 TERNARY_STEPS = 52
@@ -127,6 +127,7 @@ def segment_box_motion(
     stiffness = dot(u, u_free)
     turned = cross(u, scaled(s, n))
     slides = slides and stiffness > PARALLEL
+    bend = 1.0 / s if abs(s) > TINY_M else 0.0
     for k in range(3):
         e = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
         along = scaled(-dot(u_free, e) / stiffness, u) if slides else ZERO
@@ -135,4 +136,4 @@ def segment_box_motion(
         dn, dm = axpy(-dot(n, dn), n, dn), axpy(-dot(n, dm), n, dm)
         for i in range(3):
             T[contact, i, k], P[contact, i, k] = along[i], around[i]
-            N[contact, i, k], M[contact, i, k] = dn[i] / s, dm[i] / s
+            N[contact, i, k], M[contact, i, k] = bend * dn[i], bend * dm[i]

@@ -10,7 +10,9 @@ curvature of the offset surface:
     cylinder   beside: as a segment; over a cap: N = 0; at the rim: curvature of the rim
     half-space n = z, N = 0
 
-Valid away from the medial axis, where the normal jumps (the centre of a sphere, the diagonals inside a box).
+Valid away from the medial axis, where the normal jumps (the centre of a sphere, the diagonals inside a box). However
+near a point is to a surface it has the normal of its feature: only the curvature of edges, corners and rims, 1 / s, is
+taken as zero below TINY_M.
 """
 
 import numpy as np
@@ -21,20 +23,29 @@ from contact_mpc.model.kinematic_tree import BOX, CAPSULE, CYLINDER, HALF_SPACE
 from contact_mpc.settings.compile_flags import COMPILED
 
 Symmetric = tuple[float, float, float, float, float, float]  # xx, xy, xz, yy, yz, zz
-TINY_M = 1e-12  # below it a direction is undefined and the z axis is taken
+TINY_M = 1e-12  # of a round shape's axis, where the direction is undefined; a curvature of 1 / TINY_M has no use
 FLAT = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @njit(**COMPILED)
+def direction(r: Vector) -> tuple[float, Vector]:
+    """Return |r| and r / |r| of r != 0, to round-off for components as small as they can be."""
+    largest = max(abs(r[0]), abs(r[1]), abs(r[2]))
+    x, y, z = r[0] / largest, r[1] / largest, r[2] / largest
+    length = np.sqrt(x * x + y * y + z * z)
+    return largest * length, (x / length, y / length, z / length)
+
+
+@njit(**COMPILED)
 def _radial(r: Vector, rank: Vector) -> tuple[float, Vector, Symmetric]:
-    """Distance |r|, its normal and its curvature, where only the axes with rank = 1 are free."""
-    s = np.sqrt(dot(r, r))
+    """Distance |r| > 0, its normal and its curvature, where only the axes with rank = 1 are free."""
+    s, n = direction(r)
     if s < TINY_M:
-        return s, (0.0, 0.0, 1.0), FLAT
+        return s, n, FLAT
     i = 1.0 / s
-    x, y, z = r[0] * i, r[1] * i, r[2] * i
+    x, y, z = n
     N = ((rank[0] - x * x) * i, -x * y * i, -x * z * i, (rank[1] - y * y) * i, -y * z * i, (rank[2] - z * z) * i)
-    return s, (x, y, z), N
+    return s, n, N
 
 
 @njit(inline="always", **COMPILED)
@@ -97,19 +108,19 @@ def _cylinder(c: Vector, radius: float, half: float) -> tuple[float, Vector, Sym
     Curvature: around the axis the radial part n_rho turns with n_rho / rho; over the rim the meridian tangent
     t = (n_z, -n_rho) bends with 1 / s.
     """
-    rho = max(np.sqrt(c[0] ** 2 + c[1] ** 2), TINY_M)
-    ex, ey = c[0] / rho, c[1] / rho
+    rho = np.sqrt(c[0] ** 2 + c[1] ** 2)
+    ex, ey = (c[0] / rho, c[1] / rho) if rho > TINY_M else (1.0, 0.0)
     d_rho, d_z = rho - radius, abs(c[2]) - half
     sign = 1.0 if c[2] >= 0.0 else -1.0
     bend = 0.0
     if d_rho > 0.0 and d_z > 0.0:
         s = np.sqrt(d_rho**2 + d_z**2)
-        n_rho, n_z, bend = d_rho / s, sign * d_z / s, 1.0 / s
+        n_rho, n_z, bend = d_rho / s, sign * d_z / s, 1.0 / s if s > TINY_M else 0.0
     elif d_rho > d_z:
         n_rho, n_z, s = 1.0, 0.0, d_rho
     else:
         n_rho, n_z, s = 0.0, sign, d_z
-    around = n_rho / rho
+    around = n_rho / max(rho, TINY_M)
     tx, ty, tz = n_z * ex, n_z * ey, -n_rho
     N = (
         around * ey * ey + bend * tx * tx,

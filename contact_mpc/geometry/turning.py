@@ -39,6 +39,15 @@ def nearest_on_segments(
 
 
 @njit(**COMPILED)
+def across(u: Vector, w: Vector) -> Vector:
+    """Return a unit vector across two segments that cross: u x w, or any across u where they are parallel."""
+    x = cross(u, w)
+    if dot(x, x) <= PARALLEL:
+        x = cross(u, (1.0, 0.0, 0.0) if abs(u[0]) < 0.5 else (0.0, 1.0, 0.0))
+    return scaled(1.0 / np.sqrt(dot(x, x)), x)
+
+
+@njit(**COMPILED)
 def _write_outer(out: FloatArray, c: int, scale: float, x: Vector, y: Vector) -> None:
     """Write scale x y' to out[c]."""
     for i in range(3):
@@ -100,8 +109,7 @@ def rim_direction(n: Vector, axis: Vector) -> tuple[Vector, float]:
     e = axpy(-dot(n, axis), axis, n)
     length = np.sqrt(dot(e, e))
     if length < TINY_M:
-        x = cross(axis, (1.0, 0.0, 0.0) if abs(axis[0]) < 0.5 else (0.0, 1.0, 0.0))
-        return scaled(1.0 / np.sqrt(dot(x, x)), x), 0.0
+        return across(axis, axis), 0.0
     return scaled(-1.0 / length, e), length
 
 
