@@ -34,10 +34,8 @@ def plan_by_tree(
     name: str, goals: list[str], seed: int, nodes: int | None, out: Path | None, report: Path | None, as_json: bool
 ) -> NoReturn:
     """Plan, write what there is, print the result and exit with its code."""
-    problem = with_goal(load_problem(name), _read_goals(goals))
-    planner, started = TreePlanner(problem), time.perf_counter()
-    with _progress(problem.file.name, problem.file.rrt.nodes if nodes is None else nodes) as show:
-        found = plan_globally(planner, seed, nodes, progress=show)
+    problem, started = with_goal(load_problem(name), _read_goals(goals)), time.perf_counter()
+    found = _grow(problem, seed, nodes)
     elapsed_s = time.perf_counter() - started
     path = out or Path(f"{problem.file.name}.plan.npz")
     save_plan(path, found.plan)
@@ -62,6 +60,17 @@ def plan_by_tree(
         raise typer.Exit(0)
     typer.echo(f"goal missed: {REASONS[found.status] or 'replayed, ' + found.replay.failure}", err=True)
     raise typer.Exit(EXIT_INTERRUPTED if found.status == "interrupted" else EXIT_GOAL_MISSED)
+
+
+def grow(name: str, seed: int) -> GlobalPlan:
+    """Plan a problem by its name or path, with progress on stderr."""
+    return _grow(load_problem(name), seed, None)
+
+
+def _grow(problem: Problem, seed: int, nodes: int | None) -> GlobalPlan:
+    planner = TreePlanner(problem)
+    with _progress(problem.file.name, problem.file.rrt.nodes if nodes is None else nodes) as show:
+        return plan_globally(planner, seed, nodes, progress=show)
 
 
 def figures(found: GlobalPlan) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from rich.table import Table
 
 from contact_mpc.cli.compiling import compile_first
 from contact_mpc.cli.interrupts import interruptible
+from contact_mpc.cli.tree_plan import is_tree_plan, require_start, task_of_plan_file, write_tree_plan
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.errors import ConfigError
 from contact_mpc.task.plan import load_plan, save_plan
@@ -52,7 +53,17 @@ def run(
     ] = None,
     record: Annotated[Path, typer.Option(help="Folder in which the run gets a folder of its own.")] = Path("out/runs"),
     report: Annotated[Path | None, typer.Option(help="Folder for the HTML report; by default beside the bag.")] = None,
-    plan: Annotated[Path | None, typer.Option(help="Plan file; by default the plan is made first.")] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            help="Plan file; by default the plan is made first. A tree's plan runs from its own start to its own goal."
+        ),
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(help="rrt: grow a tree for the planning problem of this name first, then run its plan."),
+    ] = None,
+    plan_seed: Annotated[int, typer.Option(min=0, help="Seed of the tree, with --method rrt.")] = 0,
     params: Annotated[
         Path | None, typer.Option(help="Parameter file of the nodes; by default config/nodes/TASK.yaml.")
     ] = None,
@@ -75,13 +86,19 @@ def run(
     from contact_mpc.ros.stack.run_parameters import RunOptions
     from contact_mpc.task.node_parameters import default_parameter_file
 
-    config = _load(task, duration_s, hold_s).about(axis).moved_by(displacement)
-    if plan is not None:
-        load_plan(plan, config.system)
-    chosen = (*(settings or ()), *_mode(config, receding_horizon))
-    options = RunOptions(plant, clock, seed, params or default_parameter_file(config), interface, chosen)
-    folder = make_run_folder(record, config.name)
+    by_tree = method is not None or (plan is not None and is_tree_plan(plan))
+    if by_tree:
+        _refuse_options("a tree's plan has its own motion", axis=axis, displacement=displacement, duration_s=duration_s)
+    config = None if by_tree else _load(task, duration_s, hold_s).about(axis).moved_by(displacement)
+    if config is not None and plan is not None:
+        require_start(config, load_plan(plan, config.system), plan)
+    folder = make_run_folder(record, Path(task).stem if config is None else config.name)
     with interruptible(signal.SIGINT, signal.SIGTERM, only_first=True), _removed_if_empty(folder):
+        if config is None:
+            plan = write_tree_plan(task, method, plan_seed, folder) if method is not None else plan
+            config = task_of_plan_file(task, plan, folder, hold_s)
+        chosen = (*(settings or ()), *_mode(config, receding_horizon))
+        options = RunOptions(plant, clock, seed, params or default_parameter_file(config), interface, chosen)
         execute(config, options, folder, plan, domain)
     metrics, page = judge(folder, config, report, options, plan)
     result = {
@@ -177,6 +194,13 @@ def _mode(config: TaskConfig, receding_horizon: bool | None) -> tuple[str, ...]:
         flag = "--receding-horizon" if receding_horizon else "--no-receding-horizon"
         raise ConfigError(f"{flag}: {config.path} is no push; its planner.method is not {CONTACT_IMPLICIT}")
     return (f"mpc_tracker.mode={'receding_horizon' if receding_horizon else 'playback'}",)
+
+
+def _refuse_options(reason: str, **options: Any) -> None:
+    """Raise ConfigError where an option was given that would be ignored."""
+    for name, value in options.items():
+        if value not in (None, ""):
+            raise ConfigError(f"--{name.replace('_', '-')} {value}: {reason}; leave the option out")
 
 
 def _require_packages(plant: str) -> None:

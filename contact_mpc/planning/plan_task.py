@@ -1,0 +1,110 @@
+"""The task that a plan of a tree makes: it starts where the plan starts and is judged by the plan's goal.
+
+Written as a task file, so that nodes, launch files, reports and replays read it like any other task.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from contact_mpc.errors import PlanError
+from contact_mpc.model.rotations import rotation_log, rpy_from_rotation
+from contact_mpc.planning.tree.problem import Problem, load_problem, with_goal
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.resources import resource_names
+from contact_mpc.task.plan import Plan
+from contact_mpc.task.task import TaskConfig, load_task
+
+TREE = "rrt"  # provenance["planner"] of plans that a tree made
+MOST_DEG, MOST_MM = 5.0, 10.0  # a plan counts as executed within these, or the problem's own tolerances where tighter
+UNJUDGED_MM = 1000.0  # where no coordinate is a distance the position follows from the angles
+DROP_DISTANCE_M = 0.2  # long plans let objects lag behind while they are gripped anew
+HOLD_S = 2.0
+SAME = 1e-6  # rad, m: what a task file may round of a start
+
+
+def is_problem(name: str) -> bool:
+    """Whether `name` is that of a planning problem in config/planning."""
+    return name in resource_names("planning")
+
+
+def problem_of_plan(name: str, plan: Plan) -> Problem:
+    """Return the problem that a tree's plan solves, with the goal that the plan was made for.
+
+    Parameters
+    ----------
+    name : str
+        What the user named: a problem, or the path of one; where it is neither, the plan's provenance tells.
+
+    Raises
+    ------
+    PlanError
+        The plan was not made by a tree.
+    """
+    made_by, stored = plan.provenance.get("planner"), plan.provenance.get("problem")
+    if made_by != TREE or not isinstance(stored, str):
+        raise PlanError(f"a plan by '{made_by}', not by a tree ('{TREE}'): it starts where its task starts")
+    path = Path(name)
+    is_file = path.is_file() and "rrt:" in path.read_text(encoding="utf-8", errors="replace")
+    problem = load_problem(name if is_problem(name) or is_file else stored)
+    goals = {key: float(item["goal"]) for key, item in plan.provenance["parameters"]["objects"].items()}
+    return with_goal(problem, goals)
+
+
+def write_plan_task(problem: Problem, plan: Plan, path: Path, hold_s: float = HOLD_S) -> TaskConfig:
+    """Write the task of a tree's plan to a YAML file and load it.
+
+    The start is q_0 and u_0 of the plan. The goal is the motion of the object's frame B from the plan's start to the
+    problem's goal: rotation R_goal R_start', then translation p_goal - p_start. Position is not judged where no
+    coordinate of the problem is a distance.
+
+    Raises
+    ------
+    PlanError
+        The start cannot be written as a task: a command outside the joints' limits, or a pose that joints cannot reach.
+    """
+    system, (q, u) = problem.system, (plan.q[0], plan.u[0])
+    R, p = system.object_pose(q)
+    R_goal, p_goal = system.object_pose(problem.configuration(problem.goal_u))
+    turn = rotation_log(np.ascontiguousarray(R_goal @ R.T))
+    angle = float(np.linalg.norm(turn))
+    has_distance = not bool(np.all(problem.turns))
+    file = {
+        "name": problem.file.name,
+        "description": f"plan of {problem.file.name} by a tree, seed {plan.provenance.get('seed')}",
+        "system": str(system.path),
+        "start": {
+            "joints_rad": _named(system.joint_names, q[system.n_q_u :]),
+            "commands_rad": _named(system.joint_names, np.clip(u, system.q_min, system.q_max)),
+            "object_position_m": p.tolist(),
+            "object_rpy_rad": np.asarray(rpy_from_rotation(R)).tolist(),
+        },
+        "goal": {
+            "rotation_axis": (turn / angle).tolist() if angle > SAME else [0.0, 0.0, 1.0],
+            "rotation_deg": float(np.rad2deg(angle)),
+            "translation_m": (p_goal - p).tolist(),
+        },
+        "duration_s": float(plan.times_s[-1]),
+        "hold_s": hold_s,
+        "tolerance_deg": min(MOST_DEG, problem.file.tolerance_deg),
+        "tolerance_mm": min(MOST_MM, problem.file.tolerance_mm) if has_distance else UNJUDGED_MM,
+        "drop_distance_m": DROP_DISTANCE_M,
+    }
+    path.write_text(yaml.safe_dump(file, sort_keys=False), encoding="utf-8")
+    task = load_task(path)
+    off = float(np.max(np.abs(system.difference(task.start_q, q))))
+    if off > SAME:
+        raise PlanError(
+            f"the plan starts {off:.2g} rad or m away from what {path} can say: its object has other joints"
+        )
+    return task
+
+
+def start_distance(task: TaskConfig, plan: Plan) -> float:
+    """Return how far the start of a plan is from that of a task, the largest difference of a coordinate, rad or m."""
+    return float(np.max(np.abs(task.system.difference(task.start_q, plan.q[0]))))
+
+
+def _named(names: tuple[str, ...], values: FloatArray) -> dict[str, float]:
+    return dict(zip(names, map(float, values), strict=True))

@@ -1,0 +1,79 @@
+"""The task of a tree's plan starts where the plan starts and is judged by the goal that the plan was made for."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from contact_mpc.cli.tree_plan import STARTS_AT, is_tree_plan, require_start, task_of_plan_file
+from contact_mpc.errors import PlanError
+from contact_mpc.planning.plan_task import problem_of_plan, start_distance, write_plan_task
+from contact_mpc.planning.tree.plan import provenance
+from contact_mpc.planning.tree.problem import Problem, load_problem, with_goal
+from contact_mpc.task.plan import Plan, save_plan
+from contact_mpc.task.task import load_task
+
+ROUNDING = 1e-9  # rad, m: a start through roll, pitch, yaw and the text of a YAML
+
+
+def standing_plan(problem: Problem) -> Plan:
+    """A plan of two rows at the problem's start; what makes a task of it reads its ends and its provenance alone."""
+    system = problem.system
+    u = np.clip(system.q_default[system.n_q_u :], system.q_min, system.q_max)
+    q = problem.configuration(problem.start_u)
+    return Plan(
+        np.array([0.0, 2.5]), np.stack([q, q]), np.stack([u, u]), np.zeros((2, system.n_a)), np.zeros((2, 1, 3)),
+        provenance(problem, (), 7),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["planar_pushing", "allegro_door", "allegro_plate", "iiwa_bimanual_box"])
+def test_task_starts_at_the_plans_start_and_ends_at_the_problems_goal(name: str, tmp_path: Path) -> None:
+    problem = load_problem(name)
+    plan = standing_plan(problem)
+    task = write_plan_task(problem, plan, tmp_path / "task.yaml", hold_s=1.0)
+    assert start_distance(task, plan) < ROUNDING
+    R, p = problem.system.object_pose(problem.configuration(problem.goal_u))
+    R_task, p_task = task.goal_pose()
+    np.testing.assert_allclose(R_task, R, atol=ROUNDING)
+    np.testing.assert_allclose(p_task, p, atol=ROUNDING)
+    assert (task.duration_s, task.hold_s, task.name) == (2.5, 1.0, name)
+
+
+def test_goal_is_the_one_that_the_plan_was_made_for_not_the_files(tmp_path: Path) -> None:
+    problem = load_problem("planar_pushing")
+    name = next(iter(problem.file.objects))
+    other = with_goal(problem, {name: float(problem.file.objects[name].start)})
+    found = problem_of_plan("planar_pushing", standing_plan(other))
+    assert found.file.objects[name].goal == other.file.objects[name].goal != problem.file.objects[name].goal
+
+
+def test_position_is_judged_only_where_a_coordinate_is_a_distance(tmp_path: Path) -> None:
+    door, pushing = (load_problem(name) for name in ("allegro_door", "planar_pushing"))
+    assert write_plan_task(door, standing_plan(door), tmp_path / "door.yaml").tolerance_mm == 1000.0
+    assert write_plan_task(pushing, standing_plan(pushing), tmp_path / "push.yaml").tolerance_mm <= 10.0
+
+
+def test_a_plan_file_of_a_tree_becomes_a_task_in_the_folder_of_the_run(tmp_path: Path) -> None:
+    problem = load_problem("planar_pushing")
+    save_plan(tmp_path / "plan.npz", standing_plan(problem))
+    assert is_tree_plan(tmp_path / "plan.npz")
+    task = task_of_plan_file("planar_pushing", tmp_path / "plan.npz", tmp_path, None)
+    assert task.path == (tmp_path / "task.yaml").resolve()
+
+
+def test_a_plan_of_another_method_starts_where_its_task_starts(tmp_path: Path) -> None:
+    plan = standing_plan(load_problem("planar_pushing"))
+    with pytest.raises(PlanError, match="by 'trajopt', not by a tree"):
+        problem_of_plan("planar_pushing", replace(plan, provenance={"planner": "trajopt"}))
+
+
+def test_a_plan_that_starts_elsewhere_is_refused_with_its_distance(tmp_path: Path) -> None:
+    task = load_task("planar_hand_ball")
+    rows = np.stack([task.start_q, task.start_q])
+    rows[:, -1] += 10.0 * STARTS_AT
+    u = np.stack([task.start_u, task.start_u])
+    plan = Plan(np.array([0.0, 1.0]), rows, u, np.zeros_like(u), np.zeros((2, 1, 3)))
+    with pytest.raises(PlanError, match=r"starts 0\.2 rad or m away from the start of 'planar_hand_ball'"):
+        require_start(task, plan, tmp_path / "plan.npz")
