@@ -38,7 +38,7 @@ exit 1
 endef
 
 # Recordings and reports in out/ stay; `make clean` removes the environment and what tools left behind.
-.PHONY: demo demo-short test lint types check clean
+.PHONY: demo demo-short test lint types check docs figures clean
 demo: $(VENV)/.demo
 	$(BIN)/contact-mpc run $(TASK) --report $(DEMO_DIR)/report --record $(DEMO_DIR) $(if $(DEMO_HOLD_S),--hold-s $(DEMO_HOLD_S))
 
@@ -56,6 +56,13 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 check: lint types test
+
+docs: $(VENV)/.dev
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+figures: $(VENV)/.dev
+	$(BIN)/python docs/figures.py
 
 clean:
 	rm -rf $(VENV) build dist install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
