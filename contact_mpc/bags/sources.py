@@ -4,13 +4,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-import yaml
 from pydantic import BaseModel
 
 from contact_mpc.bags.record import RunRecord
 from contact_mpc.errors import BagError, ConfigError
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import load_system
+from contact_mpc.settings.strict_yaml import parse_yaml
 from contact_mpc.settings.yaml_files import validate
 from contact_mpc.task.node_parameters import core_parameters, load_node_parameters
 from contact_mpc.task.task import TaskConfig, load_task
@@ -93,9 +93,9 @@ def recorded_parameters(record: RunRecord) -> dict[str, dict[str, Any]]:
     if not text:
         return {}
     try:
-        tree = yaml.safe_load(text)
+        tree = parse_yaml(text, "its text")
         return {name.rpartition("/")[2]: dict(entry[PARAMETERS_KEY]) for name, entry in tree.items()}
-    except (yaml.YAMLError, AttributeError, KeyError, TypeError) as error:
+    except (ConfigError, AttributeError, KeyError, TypeError) as error:
         raise BagError(
             f"{record.path}: 'parameters' in run_metadata is no ROS parameter file ({error}); give one with --params"
         ) from error

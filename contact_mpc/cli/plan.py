@@ -21,6 +21,7 @@ from contact_mpc.cli.plan_tree import plan_by_tree
 from contact_mpc.errors import ConfigError
 from contact_mpc.task.plan import save_plan
 from contact_mpc.settings.resources import resource_names
+from contact_mpc.settings.strict_yaml import parse_yaml
 from contact_mpc.model.rotations import rpy_from_rotation
 from contact_mpc.task.task import TaskConfig, load_task
 from contact_mpc.planning.grasp.search import FRICTION_STEPS, GraspCandidate, search_grasp
@@ -106,7 +107,7 @@ def _read_settings(settings: list[str]) -> dict[str, Any]:
         key, equals, text = item.partition("=")
         if not equals:
             raise ConfigError(f"--set {item}: expected KEY=VALUE, e.g. --set kappa_per_j=1e4")
-        value = yaml.safe_load(text)
+        value = parse_yaml(text, f"--set {item}")
         values[key] = float(value) if isinstance(value, str) and _is_number(value) else value
     return values
 

@@ -125,3 +125,12 @@ def rpy_from_rotation(R: FloatArray) -> FloatArray:
     if cosine < 1e-9:
         return np.array([np.arctan2(-R[1, 2], R[1, 1]), pitch, 0.0])
     return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
+
+
+def unit_vector(vector: FloatArray) -> FloatArray | None:
+    """Return the direction (3,) of a vector of any finite length above 1e-9, or None; its square may overflow."""
+    largest = float(np.abs(vector).max())
+    if not 1e-9 <= largest < np.inf:
+        return None
+    scaled = vector / largest
+    return np.asarray(scaled / np.linalg.norm(scaled))

@@ -246,10 +246,13 @@ class System:
 
     @cached_property
     def digest(self) -> str:
-        """Hash over the YAML and every URDF."""
+        """Hash over the YAML, every URDF as it was read, and what collides of every mesh."""
         digest = hashlib.sha256(self.config.model_dump_json(exclude_defaults=True).encode())
         for key in sorted(self.urdfs):
-            digest.update(self.urdfs[key].path.read_bytes())
+            digest.update(self.urdfs[key].text.encode())
+            for link in self.urdfs[key].links.values():
+                for shape in link.collisions:
+                    digest.update(np.ascontiguousarray(shape.vertices).tobytes())
         return digest.hexdigest()[:16]
 
     def provenance(self) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from contact_mpc.settings.names import FileName, Name
+
 Vector3 = tuple[float, float, float]
 Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
@@ -30,7 +32,7 @@ class Friction(_Frozen):
 class SlideConfig(_Frozen):
     """A linear axis between the world and a robot's base."""
 
-    name: str = Field(description="name of the joint, before which the robot's joint_prefix is put")
+    name: Name = Field(description="name of the joint, before which the robot's joint_prefix is put")
     axis: Literal["x", "y", "z"] = Field(description="axis of the world")
     lower_m: float
     upper_m: float
@@ -49,8 +51,8 @@ class GainSet(_Frozen):
 class RobotConfig(_Frozen):
     """An impedance-controlled robot: its URDF, where it stands, its joint stiffness."""
 
-    name: str
-    urdf: str = Field(description="file name in urdf/ or a path beside the system file")
+    name: Name
+    urdf: FileName = Field(description="file name in urdf/ or a path beside the system file")
     joint_prefix: str = Field(default="", description="put before the URDF's joint names: two robots can share it")
     base_position_m: Vector3 = (0.0, 0.0, 0.0)
     base_rpy_rad: Vector3 = (0.0, 0.0, 0.0)
@@ -76,8 +78,8 @@ class RobotConfig(_Frozen):
 class ObjectConfig(_Frozen):
     """A manipulated object: a free body, or a body on the joints of its own URDF."""
 
-    name: str
-    urdf: str
+    name: Name
+    urdf: FileName
     mobility: Literal["free", "jointed"] = Field(description="free: six degrees; jointed: the URDF's own joints")
     position_m: Vector3 = (0.0, 0.0, 0.0)
     rpy_rad: Vector3 = (0.0, 0.0, 0.0)
@@ -89,7 +91,7 @@ class ObjectConfig(_Frozen):
 class FixedConfig(_Frozen):
     """A shape at rest in the world, e.g. the ground: objects touch it, robots pass through."""
 
-    name: str
+    name: Name
     shape: Literal["half_space", "sphere", "box", "capsule", "cylinder"] = Field(
         description="half_space: solid below its surface, whose normal is the z axis of the pose"
     )
@@ -110,7 +112,7 @@ class FixedConfig(_Frozen):
 class SystemConfig(_Frozen):
     """Robots, objects and contact parameters of one system."""
 
-    name: str
+    name: Name
     gravity_m_s2: Vector3 = (0.0, 0.0, -9.81)
     h_s: Positive = Field(default=0.1, description="time step of the quasi-dynamic model, s")
     kappa_per_j: Positive = Field(default=1.0e4, description="log-barrier weight, 1/J")

@@ -13,11 +13,13 @@ import numpy as np
 
 from contact_mpc.errors import ModelError
 from contact_mpc.model.meshes import load_hull
-from contact_mpc.model.rotations import rotation_from_rpy
+from contact_mpc.model.rotations import rotation_from_rpy, unit_vector
+from contact_mpc.model.urdf_xml import parse_robot
 from contact_mpc.settings.arrays import FloatArray
 
 DRAKE = "{http://drake.mit.edu}"
 SHAPES = {"sphere": ("radius",), "box": ("size",), "capsule": ("radius", "length"), "cylinder": ("radius", "length")}
+NEGATIVE_INERTIA = 1e-6  # of the largest moment: rounding of a file's six numbers
 MOVING_JOINTS = ("revolute", "prismatic", "continuous")
 
 
@@ -106,12 +108,7 @@ def read_urdf(path: Path, edit: Callable[[ET.Element], None] | None = None) -> U
     ModelError
         The file is missing, not XML, not a tree, has an unknown shape, or a joint without limits.
     """
-    try:
-        robot = ET.parse(path).getroot()
-    except OSError as error:
-        raise ModelError(f"{path}: URDF cannot be read ({error.strerror})") from error
-    except ET.ParseError as error:
-        raise ModelError(f"{path}: not valid XML: {error}") from error
+    robot = parse_robot(path)
     if edit is not None:
         edit(robot)
     for tag in ("link", "joint"):
@@ -192,6 +189,9 @@ def _read_link(element: ET.Element, path: Path) -> Link:
     mass = _number(inertial.find("mass"), "value", "0", path)
     if mass < 0.0:
         raise ModelError(f"{path}: link '{name}' has mass {mass} kg; expected 0 or more")
+    moments = np.linalg.eigvalsh(I_C)
+    if moments[0] < -NEGATIVE_INERTIA * max(moments[-1], 0.0):
+        raise ModelError(f"{path}: link '{name}' has principal moments of inertia {moments} kg m^2; expected 0 or more")
     return Link(name, mass, X_LC.p, X_LC.R @ I_C @ X_LC.R.T, collisions)
 
 
@@ -252,8 +252,8 @@ def _read_joint(element: ET.Element, path: Path) -> Joint:
     if parent is None or child is None:
         raise ModelError(f"{path}: joint '{name}' needs a parent and a child link")
     axis = _vector(element.find("axis"), "xyz", "1 0 0", path)
-    norm = float(np.linalg.norm(axis))
-    if norm < 1e-9:
+    direction = unit_vector(axis)
+    if direction is None:
         raise ModelError(f"{path}: joint '{name}' has a zero axis")
     limit = element.find("limit")
     lower, upper = (_limit(limit, key, np.nan, path) for key in ("lower", "upper"))
@@ -266,7 +266,7 @@ def _read_joint(element: ET.Element, path: Path) -> Joint:
         parent.get("link", ""),
         child.get("link", ""),
         _read_pose(element.find("origin"), path),
-        axis / norm,
+        direction,
         lower,
         upper,
         velocity,

@@ -24,9 +24,11 @@ def robot_edit(config: RobotConfig) -> Callable[[ET.Element], None]:
 
 def _add_slides(robot: ET.Element, config: RobotConfig) -> None:
     """Put the root on carriages that slide along the axes of the world; the last one carries it turned by base_rpy."""
-    children = {joint.find("child").get("link") for joint in robot.findall("joint")}  # type: ignore[union-attr]
+    children = {child.get("link") for child in robot.findall("joint/child")}
     links = [link.get("name", "") for link in robot.findall("link")]
-    root = next(name for name in links if name not in children)
+    root = next((name for name in links if name not in children), None)
+    if root is None:
+        raise ConfigError(f"robots.{config.name}.base_slides: the URDF has no link without a parent to put on slides")
     added = [ET.Element("link", name="slide_base")]
     parent = "slide_base"
     for slide in config.base_slides:

@@ -67,10 +67,14 @@ def resource(kind: str, name: str | os.PathLike[str]) -> Path:
     if kind not in KINDS:
         raise ConfigError(f"unknown kind of data file {kind!r}; allowed: {', '.join(KINDS)}")
     directory, suffix = KINDS[kind]
-    given, folder = Path(name).expanduser(), share_directory() / directory
-    for candidate in (given, folder / f"{name}{suffix}", folder / given):
-        if candidate.is_file() and (candidate != given or _is_path(given, suffix)):
-            return candidate.resolve()
+    folder = share_directory() / directory
+    try:
+        given = Path(name).expanduser()
+        for candidate in (given, folder / f"{name}{suffix}", folder / given):
+            if candidate.is_file() and (candidate != given or _is_path(given, suffix)):
+                return candidate.resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # too long, no such home, NUL
+        raise ConfigError(f"{str(name)[:100]!r} cannot be the name of a file: {error}") from error
     raise ConfigError(
         f"no file {str(name)!r} and no {kind} of that name in {folder}; "
         f"known names: {', '.join(resource_names(kind)) or 'none'}; give one of these or the path of a {suffix} file"

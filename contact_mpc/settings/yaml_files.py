@@ -4,10 +4,11 @@ import difflib
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
 from contact_mpc.errors import ConfigError
+from contact_mpc.settings.file_access import read_bounded
+from contact_mpc.settings.strict_yaml import MOST_BYTES, parse_yaml
 
 TYPE_MISMATCHES = ("tuple_type", "float_type")
 
@@ -16,13 +17,12 @@ T = TypeVar("T", bound=BaseModel)
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Read a YAML mapping; raises ConfigError naming the file and the line of a syntax error."""
+    """Read a YAML mapping; raises ConfigError naming the file and the line of a syntax error or a key given twice."""
+    content = read_bounded(path, MOST_BYTES, ConfigError)
     try:
-        data = yaml.safe_load(path.read_text())
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: not valid YAML: {error}") from error
+        data = parse_yaml(content.decode(), path)
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: byte {error.start} is no UTF-8; save the file as UTF-8") from error
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: expected a mapping of keys to values, found {type(data).__name__}")
     return data

@@ -9,10 +9,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from contact_mpc.errors import ConfigError
 from contact_mpc.settings.resources import resource, resource_names
+from contact_mpc.settings.strict_yaml import parse_yaml
 from contact_mpc.settings.yaml_files import read_yaml
 from contact_mpc.task.task import TaskConfig
 
@@ -72,10 +71,7 @@ def apply_setting(parameters: dict[str, dict[str, Any]], setting: str) -> None:
             f"--set {setting}: expected node.key=value with a node of {', '.join(parameters)}, "
             "e.g. --set mpc_tracker.mpc_rate_hz=10"
         )
-    try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ConfigError(f"--set {setting}: the value is not valid YAML") from error
+    value = parse_yaml(text, f"--set {setting}")
     *parents, leaf = name.split(".")
     target = parameters[node]
     for parent in parents:

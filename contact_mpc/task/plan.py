@@ -1,8 +1,5 @@
 """Plans: trajectories of (q, u, feed-forward torque, contact impulses), and their files."""
 
-import json
-import zipfile
-import zlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +8,7 @@ import numpy as np
 
 from contact_mpc.errors import InputError, PlanError
 from contact_mpc.model.system import System
+from contact_mpc.settings.array_files import read_arrays, write_arrays
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.interpolation import interpolate_rows
 from contact_mpc.version import __version__
@@ -112,13 +110,7 @@ def interpolate_q(system: System, times_s: FloatArray, q: FloatArray, t_s: float
 def save_plan(path: Path, plan: Plan) -> None:
     """Write a plan to a .npz file; raises PlanError where the file cannot be written."""
     arrays = {name: getattr(plan, name) for name in ARRAYS} | ({} if plan.du is None else {"du": plan.du})
-    header = json.dumps({"format": FORMAT, "tau_ff_held": plan.tau_ff_held, **plan.provenance})
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:
-            np.savez_compressed(file, header=np.array(header), **arrays)
-    except OSError as error:
-        raise PlanError(f"{path}: plan cannot be written ({error.strerror}); choose a writable folder") from error
+    write_arrays(path, "plan", {"format": FORMAT, "tau_ff_held": plan.tau_ff_held, **plan.provenance}, arrays)
 
 
 def load_plan(path: Path | str, system: System | None = None) -> Plan:
@@ -134,27 +126,24 @@ def load_plan(path: Path | str, system: System | None = None) -> Plan:
     Raises
     ------
     PlanError
-        The file is missing, not a plan, or belongs to another system.
+        The file is missing, not a plan, belongs to another system, or asks for what its joints cannot do.
     """
     path = Path(path)
-    try:
-        with np.load(path, allow_pickle=False) as data:
-            header = json.loads(str(data["header"]))
-            names = (*ARRAYS, "du") if "du" in data else ARRAYS
-            arrays = {name: data[name].astype(np.float64) for name in names}
-    except FileNotFoundError as error:
-        raise PlanError(f"{path}: no such plan file; write one with `contact-mpc plan TASK --out {path}`") from error
-    except (OSError, EOFError, KeyError, RuntimeError, TypeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-        raise PlanError(f"{path}: not a plan file of contact_mpc ({error})") from error
-    if not isinstance(header, dict) or header.pop("format", None) != FORMAT:
+    if not path.exists():
+        raise PlanError(f"{path}: no such plan file; write one with `contact-mpc plan TASK --out {path}`")
+    header, read = read_arrays(path, "plan", ARRAYS, ("du",))
+    arrays = {name: values.astype(np.float64) for name, values in read.items()}
+    if header.pop("format", None) != FORMAT:
         raise PlanError(f"{path}: not a plan of format '{FORMAT}'; plan again with this version")
     held = bool(header.pop("tau_ff_held", False))
-    if system is not None:
-        _check_system(path, header, system, arrays)
     try:
-        return Plan(**arrays, provenance=header, tau_ff_held=held)
+        plan = Plan(**arrays, provenance=header, tau_ff_held=held)
     except InputError as error:
         raise PlanError(f"{path}: {error}") from error
+    if system is not None:
+        _check_system(path, header, system, arrays)
+        _check_commands(path, system, plan)
+    return plan
 
 
 def _check_system(path: Path, header: dict[str, Any], system: System, arrays: dict[str, FloatArray]) -> None:
@@ -170,3 +159,23 @@ def _check_system(path: Path, header: dict[str, Any], system: System, arrays: di
     for name, width in widths.items():
         if arrays[name].ndim != 2 or arrays[name].shape[1] != width:
             raise PlanError(f"{path}: {name} has shape {arrays[name].shape}; expected (n, {width})")
+
+
+def _check_commands(path: Path, system: System, plan: Plan) -> None:
+    """Refuse commands that no spring at its effort limit explains, and torques beyond twice that limit.
+
+    Twice: a feed-forward torque is without the robot's weight, which may be as large.
+    """
+    reach = system.tau_max_nm / system.kp
+    ranges = {
+        "u": (plan.u, system.q_min - reach, system.q_max + reach, "rad (m)"),
+        "tau_ff": (plan.tau_ff, -2.0 * system.tau_max_nm, 2.0 * system.tau_max_nm, "N m (N)"),
+    }
+    for name, (rows, lower, upper, unit) in ranges.items():
+        outside = np.argwhere((rows < lower) | (rows > upper))
+        if len(outside):
+            k, a = outside[0]
+            raise PlanError(
+                f"{path}: {name}[{k}] of joint {system.joint_names[a]} = {rows[k, a]:g} is outside "
+                f"[{lower[a]:.4g}, {upper[a]:.4g}] {unit}, what the joint can follow; plan again"
+            )

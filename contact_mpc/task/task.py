@@ -8,11 +8,12 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from contact_mpc.errors import ConfigError
-from contact_mpc.model.rotations import quaternion_to_matrix, rotation_exp, rotation_from_rpy, rotation_log
+from contact_mpc.model.rotations import quaternion_to_matrix, rotation_exp, rotation_from_rpy, rotation_log, unit_vector
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.model.system_config import Vector3
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.names import FileName, Name
 from contact_mpc.settings.resources import resource
 from contact_mpc.settings.yaml_files import read_yaml, validate
 
@@ -53,8 +54,8 @@ class GoalConfig(_Frozen):
 class ReferenceConfig(_Frozen):
     """Where a task's plan comes from, if not from trajectory optimisation: a stored plan, or a tree from a seed."""
 
-    plan_file: str | None = Field(default=None, description="plan file, beside the task file or by its path")
-    problem: str | None = Field(default=None, description="name in config/planning, of the same system")
+    plan_file: FileName | None = Field(default=None, description="plan file, beside the task file or by its path")
+    problem: FileName | None = Field(default=None, description="name in config/planning, of the same system")
     seed: int = Field(default=0, ge=0, description="of the tree")
 
     @model_validator(mode="after")
@@ -67,9 +68,9 @@ class ReferenceConfig(_Frozen):
 class TaskFile(_Frozen):
     """The keys of a task file."""
 
-    name: str
+    name: Name
     description: str = ""
-    system: str = Field(description="name of a system or path of its YAML")
+    system: FileName = Field(description="name of a system or path of its YAML")
     start: StartConfig
     goal: GoalConfig
     duration_s: float = Field(gt=0.0, le=600.0, description="time of the motion, s")
@@ -188,10 +189,10 @@ def load_task(name: str | Path) -> TaskConfig:
     q[system.n_q_u :] = start_a
     R_WB = rotation_from_rpy(np.array(file.start.object_rpy_rad))
     q[: system.n_q_u] = system.q_from_object_pose(R_WB, np.array(file.start.object_position_m), q)
-    axis = np.array(file.goal.rotation_axis)
-    if np.linalg.norm(axis) < 1e-9:
+    axis = unit_vector(np.array(file.goal.rotation_axis))
+    if axis is None:
         raise ConfigError(f"{path}: goal.rotation_axis = {file.goal.rotation_axis}; expected a direction")
-    goal = Goal(axis / np.linalg.norm(axis), file.goal.rotation_deg, np.array(file.goal.translation_m))
+    goal = Goal(axis, file.goal.rotation_deg, np.array(file.goal.translation_m))
     return TaskConfig(
         file.name,
         path,

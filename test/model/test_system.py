@@ -1,6 +1,7 @@
 """Systems: index maps, kinematics and masses against pinocchio, tangent space, clear refusals of wrong files."""
 
 import functools
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -314,3 +315,20 @@ def test_digest_changes_with_the_urdf_and_the_yaml(changed: Callable) -> None:
         load_system(changed(('effort="10"', 'effort="11"'), file="planar_hand.urdf")).digest,
     }
     assert len(digests) == 3
+
+
+def test_digest_changes_with_a_mesh(changed: Callable, tmp_path: Path) -> None:
+    """Its file is all that changes: the YAML and the URDF name it as before."""
+    corners = [f"v {x} {y} {z}\n" for x in (0, 1) for y in (0, 1) for z in (0, 1)]
+    faces = ["f 1 2 4\n", "f 1 3 7\n", "f 5 6 8\n", "f 2 6 8\n"]
+    digests = set()
+    for scale in ("1", "0.5"):
+        changed()
+        disc = tmp_path / "disc.urdf"
+        text = re.sub(
+            r"<geometry>.*?</geometry>", '<geometry><mesh filename="a.obj"/></geometry>', disc.read_text(), flags=re.S
+        )
+        disc.write_text(text)
+        (tmp_path / "a.obj").write_text("".join(corners + faces).replace("1 1 1\n", f"1 1 {scale}\n", 1))
+        digests.add(load_system(tmp_path / "planar_hand_ball.yaml").digest)
+    assert len(digests) == 2

@@ -91,3 +91,29 @@ def test_links_in_a_loop_beside_the_tree_are_refused(read: Callable) -> None:
 def test_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"none\.urdf"):
         read_urdf(tmp_path / "none.urdf")
+
+
+@pytest.mark.parametrize("length", [1e-8, 1.0, 1e200, 1e308])
+def test_an_axis_of_any_length_is_a_direction(read: Callable, length: float) -> None:
+    joint = read(("0 0 2", f"0 {length} {length}")).joints[0]
+    np.testing.assert_allclose(joint.axis, [0.0, np.sqrt(0.5), np.sqrt(0.5)], rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('ixx="1"', 'ixx="-1"', "principal moments of inertia .* expected 0 or more"),
+        ('ixy="0"', 'ixy="5"', "principal moments of inertia .* expected 0 or more"),
+        ('<link name="base"/>', '<link name="base"/>' + "<a>" * 60 + "</a>" * 60, "nested deeper than"),
+        ("<robot", '<?xml version="1.0" encoding="klingon"?><robot', "not valid XML"),
+        ("<robot", '<?xml version="1.0" encoding="utf-7"?><robot', "not valid XML"),
+        ("</robot>", "".join(f'<link name="l{i}"/>' for i in range(2000)) + "</robot>", "links; at most 1000"),
+        ('name="turn"', 'name="\u00fc"', "byte 0xfc|not well-formed|invalid token"),
+    ],
+)
+def test_hostile_files_are_refused_in_one_line(tmp_path: Path, old: str, new: str, words: str) -> None:
+    assert old in ARM
+    path = tmp_path / "arm.urdf"
+    path.write_bytes(ARM.replace(old, new, 1).encode("latin-1"))
+    with pytest.raises(ModelError, match=words):
+        read_urdf(path)

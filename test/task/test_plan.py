@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ def plan(planar: System) -> Plan:
     rng = np.random.default_rng(0)
     q = np.tile(planar.q_default, (4, 1)) + rng.normal(0.0, 0.1, (4, planar.n_q))
     u, tau = rng.normal(size=(2, 4, planar.n_a))
+    u = np.clip(u, planar.q_min, planar.q_max)
     return Plan(0.1 * np.arange(4), q, u, tau, rng.normal(size=(4, 4, 3)), planar.provenance() | {"planner": "test"})
 
 
@@ -124,6 +126,36 @@ def test_file_cut_or_changed_anywhere_never_gives_other_numbers(plan: Plan, plan
         else:  # a byte that carries nothing, e.g. of a file time
             for name in ARRAYS:
                 np.testing.assert_array_equal(getattr(loaded, name), getattr(plan, name))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("u", 50.0, r"u\[2\] of joint left_2 = 50 is outside .* rad"),
+        ("tau_ff", -1e9, r"tau_ff\[2\] of joint left_2 = -1e\+09"),
+    ],
+)
+def test_commands_that_no_joint_can_follow_are_refused(
+    plan: Plan, planar: System, tmp_path: Path, name: str, value: float, words: str
+) -> None:
+    rows = getattr(plan, name).copy()
+    rows[2, 1] = value
+    save_plan(tmp_path / "plan.npz", replace(plan, **{name: rows}))
+    with pytest.raises(PlanError, match=words):
+        load_plan(tmp_path / "plan.npz", planar)
+
+
+def test_a_write_that_fails_leaves_the_plan_before(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "plan.npz"
+    save_plan(path, plan)
+
+    def fail(*_args: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(PlanError, match="No space left"):
+        save_plan(path, replace(plan, u=plan.u + 0.1))
+    np.testing.assert_array_equal(load_plan(path).u, plan.u)
 
 
 def test_missing_file_says_how_to_make_one(tmp_path: Path) -> None:

@@ -105,3 +105,19 @@ def test_a_push_goes_as_far_as_asked_in_its_own_direction() -> None:
 def test_what_counts_as_dropped_is_the_tasks_to_say() -> None:
     assert load_task("allegro_ball").drop_distance_m == 0.05
     assert load_task("anypulator_block").drop_distance_m == 1.0
+
+
+@pytest.mark.parametrize("name", ["../../escaped", "/tmp/escaped", "a/b", '"[/b]"', '"a\\0b"', "a b", "..", ".hidden"])
+def test_names_that_are_paths_or_markup_are_refused(changed: Callable, name: str) -> None:
+    with pytest.raises(ConfigError, match="key 'name'.*pattern"):
+        load_task(changed(("name: planar_hand_ball\n", f"name: {name}\n")))
+
+
+def test_a_system_whose_name_has_nul_is_refused(changed: Callable) -> None:
+    with pytest.raises(ConfigError, match="key 'system'"):
+        load_task(changed(("system: planar_hand_ball\n", 'system: "a\\0b"\n')))
+
+
+def test_a_key_given_twice_is_refused(changed: Callable) -> None:
+    with pytest.raises(ConfigError, match="key 'duration_s' is given twice, first in line"):
+        load_task(changed(("duration_s:", "duration_s: 9.0\nduration_s:")))

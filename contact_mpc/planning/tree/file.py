@@ -1,6 +1,5 @@
 """Tree files: the nodes of a tree with what they were grown from, beside the plan that came of them."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from contact_mpc.errors import PlanError
 from contact_mpc.planning.tree.plan import provenance
 from contact_mpc.planning.tree.planner import GrownTree
 from contact_mpc.planning.tree.problem import Problem
+from contact_mpc.settings.array_files import read_arrays, write_arrays
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.version import __version__
 
@@ -41,24 +41,13 @@ def save_tree(path: Path, grown: GrownTree) -> None:
         "counts": grown.tree.counts.tolist(),
         "iterations": grown.iterations,
     }
-    arrays = {name: getattr(grown.tree, name) for name in ARRAYS}
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:
-            np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)
-    except OSError as error:
-        raise PlanError(f"{path}: tree cannot be written ({error.strerror}); choose a writable folder") from error
+    write_arrays(path, "tree", header, {name: getattr(grown.tree, name) for name in ARRAYS})
 
 
 def load_tree(path: Path | str, problem: Problem | None = None) -> StoredTree:
     """Read a tree file; raises PlanError where it is none, or belongs to another system, problem or version."""
     path = Path(path)
-    try:
-        with np.load(path, allow_pickle=False) as data:
-            header = json.loads(str(data["header"]))
-            arrays = {name: data[name] for name in ARRAYS}
-    except (OSError, EOFError, KeyError, TypeError, ValueError) as error:
-        raise PlanError(f"{path}: not a tree file of contact_mpc ({error})") from error
+    header, arrays = read_arrays(path, "tree", ARRAYS)
     if header.get("format") != FORMAT:
         raise PlanError(f"{path}: not a tree of format '{FORMAT}'; plan again with this version")
     if header.get("version") != __version__:

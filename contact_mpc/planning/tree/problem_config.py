@@ -3,6 +3,7 @@
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from contact_mpc.planning.tree.timing import TimingConfig
+from contact_mpc.settings.names import FileName, Name
 
 Range = tuple[float, float]
 
@@ -123,9 +124,9 @@ class TrajoptCaseConfig(_Frozen):
 class ProblemFile(_Frozen):
     """The keys of a planning file."""
 
-    name: str
+    name: Name
     description: str = ""
-    system: str = Field(description="name of a system or path of its YAML")
+    system: FileName = Field(description="name of a system or path of its YAML")
     friction: float | None = Field(default=None, ge=0.0, description="of all pairs; the system's where left out")
     objects: dict[str, CoordinateConfig] = Field(
         description="per joint of an object, NAME_rad or NAME_m; of a free object NAME_x_m .. NAME_yaw_rad"
