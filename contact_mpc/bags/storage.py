@@ -26,7 +26,7 @@ def raw_messages(path: Path, warn: Warn, *, recover: bool = False) -> Iterator[R
     warn : callable
         Told, in one sentence each, what is wrong with a bag that can be read all the same.
     recover : bool
-        Read file after file without the index, up to the first damage of each.
+        Read file after file without the index, leaving out what is damaged and warning of each.
 
     Raises
     ------
@@ -84,10 +84,10 @@ def _recovered(file: Path, warn: Warn) -> Iterator[RawMessage]:
         for message in messages:
             count += 1
             yield message
-        damage = scanner.damage if file.suffix == ".mcap" else ""
+        damages = scanner.damages
     except DamagedBagError as error:
-        damage = str(error)
-    if damage and count == 0:
-        raise BagError(f"{file}: no message can be recovered: {damage}; record the run again")
-    if damage:
-        warn(f"{file.name} is cut off or damaged ({damage}): {count} messages recovered up to there")
+        damages = [str(error)]
+    if damages and count == 0:
+        raise BagError(f"{file}: no message can be recovered: {damages[0]}; record the run again")
+    for damage in damages:
+        warn(f"{file.name} is cut off or damaged ({damage}): {count} messages recovered")

@@ -1,6 +1,7 @@
 """Bags are read back as they were written, whoever wrote them and however they ended."""
 
 import shutil
+from binascii import crc32
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from mcap.reader import make_reader
 from rosbags.rosbag2 import StoragePlugin
 
 from contact_mpc.bags.bag import read_run
+from contact_mpc.bags.recovery import CHUNK, CHUNK_HEAD, MAGIC, RECORD_HEAD
 from contact_mpc.errors import BagError
 
 CDR_HEAD = 4
@@ -134,6 +136,48 @@ def test_unclosed_bag_without_metadata_file_is_complete(long_bag, tmp_path):
     record = read_run(folder)
     assert record.topics == read_run(long_bag).topics
     assert "metadata.yaml is missing" in record.warnings[0]
+
+
+def chunks(data):
+    """Return (start, length) of the content of every chunk."""
+    found, at = [], len(MAGIC)
+    while data[at : at + len(MAGIC)] != MAGIC:
+        opcode, length = RECORD_HEAD.unpack_from(data, at)
+        at += RECORD_HEAD.size
+        if opcode == CHUNK:
+            found.append((at, length))
+        at += length
+    return found
+
+
+def test_every_chunk_has_the_checksum_that_the_format_asks_for(long_bag):
+    data = (long_bag / "run.mcap").read_bytes()
+    found = chunks(data)
+    assert len(found) > 2
+    for start, length in found:
+        _, _, size, crc = CHUNK_HEAD.unpack_from(data, start)
+        assert crc == crc32(data[start + length - size : start + length]) != 0
+
+
+@pytest.mark.parametrize("damaged", [(0,), (1,), (0, 2)])
+def test_a_flipped_bit_is_reported_and_costs_its_chunk_alone(long_bag, tmp_path, damaged):
+    """Read without a word, one bit made -0.138 of -0.277 rad."""
+    data, whole = bytearray((long_bag / "run.mcap").read_bytes()), read_run(long_bag)
+    found = chunks(data)
+    for index in damaged:
+        start, length = found[index]
+        data[start + length // 2] ^= 0x10
+    folder = tmp_path / "flipped"
+    shutil.copytree(long_bag, folder)
+    (folder / "run.mcap").write_bytes(data)
+    record = read_run(folder)
+    assert [warning for warning in record.warnings if "does not fit its checksum" in warning] == [
+        *record.warnings[: len(damaged)]
+    ]
+    assert len(damaged) == sum(f"at byte {found[index][0] - 9} of" in "".join(record.warnings) for index in damaged)
+    kept = np.isin(whole.joint_states.t_ns, record.joint_states.t_ns)
+    assert 0 < kept.sum() == len(record.joint_states) < len(whole.joint_states)
+    np.testing.assert_array_equal(record.joint_states.position, whole.joint_states.position[kept])
 
 
 def test_damaged_chunk_ends_the_recovery_there(long_bag, tmp_path):

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.rosbag2 import StoragePlugin
 from rosbags.typesys import Stores, get_typestore
 
+from contact_mpc.bags.checked_writer import CheckedWriter
 from contact_mpc.model.rotations import quaternion_exp
 from contact_mpc.task.task import load_task
 
@@ -237,7 +238,7 @@ class BagWriter:
     """Write messages by relative topic name; names in `without` are left out."""
 
     def __init__(self, path: Path, namespace: str, without: tuple[str, ...], store: Any, storage: Any) -> None:
-        self._writer = Writer(path, version=9, storage_plugin=storage)
+        self._writer = CheckedWriter(path, storage)
         self._writer.open()
         self._namespace, self._without, self._store = namespace, without, store
         self._connections: dict[str, Any] = {}

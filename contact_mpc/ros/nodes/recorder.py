@@ -7,6 +7,7 @@ is, and the plant waits for a recorder that falls behind.
 """
 
 import json
+import os
 import sys
 import time
 from contextlib import suppress
@@ -20,11 +21,12 @@ from rclpy.serialization import serialize_message
 from rclpy.subscription import Subscription
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 from rosbags.interfaces import Connection, Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
-from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.rosbag2 import Writer
 from rosbags.rosbag2.errors import WriterError
 from rosbags.typesys import Stores, get_typestore
 from std_msgs.msg import String, UInt64
 
+from contact_mpc.bags.checked_writer import CheckedWriter
 from contact_mpc.errors import BagError, InputError
 from contact_mpc.ros.messages.qos import LOCKSTEP_DEPTH, TOPICS, Topic, qos_profile
 from contact_mpc.ros.messages.serialized import read_stamp_ns
@@ -38,7 +40,6 @@ FLUSH_PERIOD_S = 1.0
 POLL_S = 0.01
 WARN_PERIOD_S = 1.0
 PROGRESS_PERIOD_NS = 100_000_000
-BAG_VERSION = 9
 
 
 class RecorderConfig(NodeConfig):
@@ -89,6 +90,7 @@ class RecorderNode(ContactNode):
             return
         try:
             writer.close()
+            _sync(writer.path)
         except OSError as error:
             _abort(writer)
             raise BagError(f"bag {writer.path} could not be closed: {error}; free space on that disk") from error
@@ -184,6 +186,13 @@ def _abort(writer: Writer) -> None:
         writer.abort()
 
 
+def _sync(folder: Path) -> None:
+    """Bring the files of a bag to the disk, past the system's buffers."""
+    for file in folder.iterdir():
+        with file.open("rb") as opened:
+            os.fsync(opened.fileno())
+
+
 def type_name(topic: Topic) -> str:
     """Return the full name of a topic's type, such as sensor_msgs/msg/JointState."""
     package, kind, *_ = topic.msg_type.__module__.split(".")
@@ -202,7 +211,7 @@ def _read_metadata(text: str) -> dict[str, object]:
 
 def _open(path: Path) -> Writer:
     try:
-        writer = Writer(path, version=BAG_VERSION, storage_plugin=StoragePlugin.MCAP)
+        writer: Writer = CheckedWriter(path)
         writer.open()
     except WriterError as error:
         raise BagError(f"bag {path} exists already; choose a new folder or remove it") from error
