@@ -6,4 +6,7 @@ and one that loads from the cache grow the same tree from a seed. With them, for
 
 from typing import Any
 
+from contact_mpc.settings import compile_cache
+
+compile_cache.install()
 COMPILED: dict[str, Any] = {"cache": True, "error_model": "numpy"}

@@ -1,6 +1,7 @@
 """Plans satisfy the paper's equations to 1e-8, judged by pinocchio, and what cannot be planned is refused or named."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
@@ -200,3 +201,22 @@ def test_without_a_compiler_the_functions_are_interpreted(
     library = compiled.load_library(planner.program)
     assert not library.is_compiled and not isinstance(library.problem, str)
     assert "no C compiler" in caplog.text
+
+
+@pytest.mark.skipif(compiled.find_compiler() is None, reason="no C compiler")
+@pytest.mark.parametrize("damage", ["cut", "altered", "without its checksum"])
+def test_a_damaged_library_is_compiled_again(
+    planner: ContactImplicitPlanner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, damage: str
+) -> None:
+    """Loading a library that was cut ended the process with SIGBUS."""
+    monkeypatch.setattr(compiled, "cache_directory", lambda: tmp_path)
+    monkeypatch.setattr(compiled, "_compile_source", lambda _compiler, _code, target: target.write_bytes(b"whole"))
+    path = Path(str(compiled.load_library(planner.program).problem))
+    if damage == "without its checksum":
+        path.with_suffix(".sha256").unlink()
+    else:
+        path.write_bytes({"cut": b"who", "altered": b"whale"}[damage])
+    assert compiled.load_library(planner.program).is_compiled
+    assert path.read_bytes() == b"whole"
+    monkeypatch.setattr(compiled, "_compile_source", lambda *_args: pytest.fail("it is whole"))
+    compiled.load_library(planner.program)

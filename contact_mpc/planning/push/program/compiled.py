@@ -16,6 +16,7 @@ import casadi as ca
 
 from contact_mpc.planning.push.program.compiler import find_compiler
 from contact_mpc.planning.push.program.program import Interface, Program
+from contact_mpc.settings.file_access import write_text
 
 FLAGS = ("-O1", "-shared", "-fPIC")
 NO_COMPILER = "no C compiler (cc, gcc or clang): contact-implicit planning runs interpreted, about twenty times slower"
@@ -48,7 +49,7 @@ def load_library(program: Program, interface: Interface = "fatrop") -> Library:
     code = generator.dump()
     digest = hashlib.sha256("\n".join([code, compiler, *FLAGS]).encode()).hexdigest()[:16]
     path = cache_directory() / f"contact_implicit_{digest}.so"
-    if not path.exists():
+    if not _is_whole(path):
         logger.warning("compiling the program (once per model, about 15 s): %s", path)
         try:
             _compile(compiler, code, path)
@@ -58,12 +59,35 @@ def load_library(program: Program, interface: Interface = "fatrop") -> Library:
     return Library(str(path), is_compiled=True)
 
 
+def _is_whole(path: Path) -> bool:
+    """Whether a library is there as it was compiled; loading one that was cut ends the process with SIGBUS."""
+    digest = _digest_file(path)
+    try:
+        if digest.read_text() == hashlib.sha256(path.read_bytes()).hexdigest():
+            return True
+    except (OSError, ValueError):
+        pass
+    if path.exists():
+        logger.warning("%s does not fit its checksum %s", path, digest.name)
+    return False
+
+
+def _digest_file(path: Path) -> Path:
+    return path.with_suffix(".sha256")
+
+
 def _compile(compiler: str, code: str, path: Path) -> None:
     """Write beside the target and move it there, so that a process never loads half a library."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        source, target = Path(folder) / "nlp.c", Path(folder) / "nlp.so"
-        source.write_text(code)
-        command = [compiler, *FLAGS, "-o", str(target), str(source), "-lm"]
-        subprocess.run(command, check=True, capture_output=True)
+        target = Path(folder) / "nlp.so"
+        _compile_source(compiler, code, target)
+        digest = hashlib.sha256(target.read_bytes()).hexdigest()
         target.replace(path)
+    write_text(_digest_file(path), digest)
+
+
+def _compile_source(compiler: str, code: str, target: Path) -> None:
+    source = target.with_suffix(".c")
+    source.write_text(code)
+    subprocess.run([compiler, *FLAGS, "-o", str(target), str(source), "-lm"], check=True, capture_output=True)

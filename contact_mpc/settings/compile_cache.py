@@ -1,0 +1,78 @@
+"""numba's cache on disk, checked: a file that a crash or a full disk left empty, cut or altered is compiled again.
+
+numba unpickles whatever it finds and runs the machine code in it: an empty file ends in a traceback, an altered one in
+"Aborted." Here every file ends with a SHA-256 of what stands before, which numba itself does not read (a pickle ends
+where it says). A file without one, of numba alone, counts if it unpickles.
+"""
+
+import hashlib
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from numba.core import caching
+
+MARK = b"\ncontact_mpc sha256 "
+TRAILER = len(MARK) + hashlib.sha256().digest_size
+logger = logging.getLogger(__name__)
+
+
+class _Digesting:
+    """Writes to a file and keeps the digest of it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self.digest = file, hashlib.sha256()
+
+    def write(self, data: bytes) -> int:
+        self.digest.update(data)
+        return self._file.write(data)
+
+
+class CheckedCacheFile(caching.IndexDataCacheFile):  # type: ignore[misc]  # numba is untyped
+    """Index and data of one compiled function; what is damaged is not there."""
+
+    def _load_index(self) -> dict[Any, Any]:
+        try:
+            _verify(Path(self._index_path))
+            return dict(super()._load_index())
+        except Exception as error:  # unpickling a damaged file raises nearly anything
+            _report(self._index_path, error)
+            return {}
+
+    def _load_data(self, name: str) -> Any:
+        path = self._data_path(name)
+        try:
+            _verify(Path(path))
+            return super()._load_data(name)
+        except Exception as error:
+            _report(path, error)
+            raise OSError(f"{path}: {error}") from error  # which numba takes for a file that is gone
+
+    @contextmanager
+    def _open_for_write(self, filepath: str) -> Iterator[_Digesting]:
+        with super()._open_for_write(filepath) as file:
+            digesting = _Digesting(file)
+            yield digesting
+            file.write(MARK + digesting.digest.digest())
+
+
+def install() -> None:
+    """Let functions that are compiled from now on keep their code in checked files."""
+    caching.IndexDataCacheFile = CheckedCacheFile
+
+
+def _verify(path: Path) -> None:
+    """Raise ValueError where a file is not what was written."""
+    if not path.exists():
+        return
+    content = path.read_bytes()
+    trailer = content[-TRAILER:]
+    if trailer.startswith(MARK) and hashlib.sha256(content[:-TRAILER]).digest() != trailer[len(MARK) :]:
+        raise ValueError("its content does not fit its checksum")
+
+
+def _report(path: str, error: Exception) -> None:
+    if not isinstance(error, FileNotFoundError):
+        logger.warning("%s: damaged compiled code (%s): compiling it again", path, error or type(error).__name__)

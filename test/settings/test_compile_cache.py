@@ -1,0 +1,56 @@
+"""Compiled code on disk: what is damaged is compiled again, in place of a traceback or an abort."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from contact_mpc.settings.compile_cache import MARK
+
+PROGRAM = """
+from numba import njit
+from contact_mpc.settings.compile_flags import COMPILED
+
+@njit(**COMPILED)
+def half(x):
+    return 0.5 * x
+
+print(half(3.0), half.stats.cache_hits.get(half.signatures[0], 0))
+"""
+
+
+def run(folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache")}
+    command = [sys.executable, str(folder / "program.py")]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, check=False)
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("compiled")
+    (folder / "program.py").write_text(PROGRAM)
+    assert run(folder).stdout == "1.5 0\n"
+    return folder
+
+
+def test_whole_files_are_loaded(compiled: Path) -> None:
+    done = run(compiled)
+    assert (done.stdout, done.stderr) == ("1.5 1\n", "")
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", ["empty", "cut", "altered"])
+def test_damaged_files_are_compiled_again_and_said_so(compiled: Path, suffix: str, damage: str) -> None:
+    (file,) = (compiled / "cache").rglob(f"*.{suffix}")
+    content = file.read_bytes()
+    assert MARK in content[-100:]
+    middle = len(content) // 2
+    altered = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+    file.write_bytes({"empty": b"", "cut": content[:middle], "altered": altered}[damage])
+    done = run(compiled)
+    assert done.stdout == "1.5 0\n" and done.returncode == 0
+    assert f"{file}: damaged compiled code" in done.stderr and "Traceback" not in done.stderr
+    again = run(compiled)
+    assert (again.stdout, again.stderr) == ("1.5 1\n", "")
