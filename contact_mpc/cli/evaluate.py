@@ -18,7 +18,7 @@ from contact_mpc.cli.compiling import compile_first
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
 from contact_mpc.cli.trials import DisturbanceScale, NoiseScale, run_trials, show_cases
 from contact_mpc.evaluation.cases import ALL
-from contact_mpc.errors import ConfigError
+from contact_mpc.errors import ConfigError, StackError
 from contact_mpc.task.node_parameters import default_parameter_file
 from contact_mpc.task.task import load_task
 from contact_mpc.evaluation.campaign import check_backend
@@ -87,11 +87,11 @@ def evaluate(
     else:
         campaign = run_trials([(spec, item) for item in seeds], jobs, f"{config.name}: trials", backend)
     if not campaign.outcomes:
-        raise KeyboardInterrupt
+        raise StackError(campaign.failure) if campaign.failure else KeyboardInterrupt
     result = {**describe_evaluation(config, spec, campaign.outcomes, seed), **extra}
     goal_met = bool(result["success_rate"] >= required_rate)
     goal_met &= all(item == 0.0 for item in extra.get("commands_max_abs_diff", []))
-    result |= {"interrupted": campaign.is_interrupted, "goal_met": goal_met}
+    result |= {"interrupted": campaign.is_interrupted or bool(campaign.failure), "goal_met": goal_met}
     if trial_seed is not None:
         result["trial_seed"] = trial_seed
     repeat = _repeat_command(
@@ -109,6 +109,8 @@ def evaluate(
 
         result["report"] = write_evaluation_report(to_plain(result), report)
     emit(result, as_json, make_table(result, len(seeds)))
+    if campaign.failure:
+        raise StackError(campaign.failure)
     raise typer.Exit(EXIT_INTERRUPTED if campaign.is_interrupted else 0 if goal_met else EXIT_GOAL_MISSED)
 
 

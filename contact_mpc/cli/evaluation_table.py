@@ -3,6 +3,7 @@
 from typing import Any
 
 from rich.console import Group, RenderableType
+from rich.markup import escape
 from rich.table import Table
 
 
@@ -67,7 +68,9 @@ def _make_summary(result: dict[str, Any], wanted: int) -> Table:
         equal = sum(item == 0.0 for item in differences)
         table.add_row("commands as in one process, bit for bit", f"{equal} of {len(differences)} trials")
     for kind, counts in result["reports"].items():
-        table.add_row(f"tracker reported: {kind}", f"{counts['trials']} trials, {counts['goal_met']} met the goal")
+        table.add_row(
+            escape(f"tracker reported: {kind}"), f"{counts['trials']} trials, {counts['goal_met']} met the goal"
+        )
     for key, name in (("solve_cpu_ms", "CPU time"), ("solve_ms", "wall time")):
         table.add_row(f"{name} per command", _long(result[key], ("median", "p99", "max"), "ms"))
     return table
@@ -79,7 +82,7 @@ def _make_failures(failures: list[dict[str, Any]]) -> Table:
     for name in ("axis", "reason"):
         table.add_column(name)
     for failure in failures:
-        table.add_row(failure["command"], failure["axis"], failure["reason"])
+        table.add_row(escape(failure["command"]), failure["axis"], escape(failure["reason"]))
     return table
 
 

@@ -6,12 +6,14 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.examples.plotting import require_matplotlib, save
 from contact_mpc.examples.registry import EXAMPLES, run_example
 from contact_mpc.examples.result import ExampleResult, Settings, prepare_folder
+from contact_mpc.settings.file_access import replacing, write_text
 from contact_mpc.settings.plain_values import to_plain
 
 LISTING = "; ".join(f"{name}: {text}" for name, text in EXAMPLES.items())
@@ -46,13 +48,14 @@ def _write(result: ExampleResult, name: str, folder: Path) -> list[Path]:
     files = [path for title, draw in result.plots.items() for path in save(draw, folder, title)]
     data, figures = folder / f"{name}.npz", folder / f"{name}.json"
     arrays: dict[str, Any] = dict(result.arrays)
-    np.savez_compressed(data, **arrays)
-    figures.write_text(json.dumps(to_plain(result.figures), indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    with replacing(data) as file:
+        np.savez_compressed(file, **arrays)
+    write_text(figures, json.dumps(to_plain(result.figures), indent=2, allow_nan=False) + "\n")
     return [*files, data, figures]
 
 
 def _table(result: ExampleResult, name: str, files: list[Path]) -> Table:
-    caption = "written: " + ", ".join(str(path) for path in files)
+    caption = "written: " + escape(", ".join(str(path) for path in files))
     table = Table("", "found", "expected", "", title=f"example {name}", title_justify="left", title_style="bold")
     table.caption, table.caption_justify = caption, "left"
     marks: dict[bool | None, Any] = {True: "[green]ok[/]", False: "[red]missed[/]", None: ""}

@@ -146,7 +146,7 @@ def _table(config: TaskConfig, path: Path, figures: dict[str, Any]) -> Table:
     table.add_row("largest contact force", f"{figures['largest_contact_force_n']:.2f} N", "")
     table.add_row("room to joint limits", f"{figures['joint_limit_room_rad']:.3f} rad", "> 0 rad")
     table.add_row("elapsed", f"{figures['elapsed_s']:.2f} s", "")
-    table.add_row("plan file", str(path), "")
+    table.add_row("plan file", escape(str(path)), "")
     if figures["refused"]:
         table.add_row("refused by run and evaluate", f"[red]{escape(figures['refused'])}[/]", "")
     return table

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
@@ -58,7 +59,7 @@ def _table(figures: dict[str, Any]) -> Table:
     table = Table("", "value", title=f"plan of {figures['task']}", title_justify="left", title_style="bold")
     table.add_row("status", figures["status"])
     if figures["message"]:
-        table.add_row("", figures["message"])
+        table.add_row("", escape(figures["message"]))
     residuals = figures["residuals"]
     if residuals is not None:
         table.add_row("residual, dynamics", f"{residuals.dynamics:.1e}")
@@ -70,5 +71,5 @@ def _table(figures: dict[str, Any]) -> Table:
         table.add_row("contact at", ", ".join(f"{t:.3f} s" for t in figures["contact_times_s"]))
         table.add_row("impulse on the object", f"{figures['contact_impulse_ns']:.3f} N s")
     table.add_row("solver", f"{figures['iterations']} iterations, {figures['cpu_ms']:.0f} ms CPU")
-    table.add_row("plan file", str(figures["plan"]))
+    table.add_row("plan file", escape(str(figures["plan"])))
     return table

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -120,7 +121,7 @@ def _table(problem: Problem, result: dict[str, Any]) -> Table:
     table.add_row("regrasps", str(result["regrasps"]), "")
     table.add_row("duration", f"{result['duration_s']:.1f} s in {result['steps']} steps", "")
     table.add_row("elapsed", f"{result['elapsed_s']:.2f} s", "")
-    table.add_row("plan file", str(result["plan"]), "")
+    table.add_row("plan file", escape(str(result["plan"])), "")
     return table
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
@@ -44,7 +45,7 @@ def replay(
 
 def make_table(bag: Path, result: "ReplayResult", page: Path | None) -> Table:
     """Return what people see."""
-    table = Table(title=f"Replay of {bag}", show_header=False)
+    table = Table(title=f"Replay of {escape(str(bag))}", show_header=False)
     rows = [
         ("MPC commands, largest difference", _text(result.mpc_commands_max_abs_diff)),
         ("MPC plans compared (of them holds)", f"{result.plans} ({result.hold_plans})"),
@@ -57,7 +58,7 @@ def make_table(bag: Path, result: "ReplayResult", page: Path | None) -> Table:
         ("Result", f"reproduced within {result.tolerance:g}" if result.is_reproduced else "NOT reproduced"),
     ]
     for name, value in rows + ([("Report", str(page))] if page else []):
-        table.add_row(name, value)
+        table.add_row(name, escape(value))
     return table
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
@@ -262,11 +263,15 @@ def _progress(title: str, total_s: float) -> Iterator[Callable[["RunProgress"], 
 def _table(config: TaskConfig, metrics: "RunMetrics", result: dict[str, Any]) -> Table:
     from contact_mpc.report.result_table import result_rows
 
-    verdict = "[green]goal met[/]" if metrics.goal_met else "[red]goal not met[/]: " + "; ".join(metrics.reasons)
+    verdict = (
+        "[green]goal met[/]" if metrics.goal_met else "[red]goal not met[/]: " + escape("; ".join(metrics.reasons))
+    )
     table = Table("", "value", "limit", title=f"{config.name}: {verdict}", title_justify="left", title_style="bold")
     for row in result_rows(metrics, config):
         colour = {None: "", True: "green", False: "red"}[row.passed]
-        table.add_row(row.name, f"[{colour}]{row.value}[/]" if colour else row.value, row.limit)
-    table.caption = "\n".join([*metrics.warnings, f"bag {result['bag']}", f"report {result['report']}"])
+        value = escape(row.value)
+        table.add_row(escape(row.name), f"[{colour}]{value}[/]" if colour else value, escape(row.limit))
+    lines = [*metrics.warnings, f"bag {result['bag']}", f"report {result['report']}"]
+    table.caption = escape("\n".join(lines))
     table.caption_justify = "left"
     return table

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from contact_mpc.errors import StackError
 from contact_mpc.evaluation.campaign import run_parallel
 from contact_mpc.evaluation.cases import make_cases
 from contact_mpc.evaluation.trial_run import Case, EvaluationSpec, TrialOutcome, run_trial
@@ -22,10 +23,11 @@ NoiseScale = Annotated[float, typer.Option(min=0.0, max=100.0, help="Factor on t
 
 @dataclass(frozen=True)
 class Campaign:
-    """Outcomes in the order of the trials, without those that an interrupt prevented."""
+    """Outcomes in the order of the trials, without those that an interrupt or a failure (which one) prevented."""
 
     outcomes: list[TrialOutcome]
     is_interrupted: bool
+    failure: str = ""
 
 
 def show_cases(task: TaskConfig, axis: str, plan_file: Path | None = None, must_hold: bool = True) -> tuple[Case, ...]:
@@ -44,7 +46,7 @@ def run_trials(
     """Run trials (spec, seed) with a progress bar; on_outcome(index, outcome) is called for each as it comes."""
     outcomes: dict[int, TrialOutcome] = {}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    is_interrupted = False
+    is_interrupted, failure = False, ""
     with Progress(*columns, TextColumn("{task.fields[state]}"), console=Console(stderr=True)) as bar:
         row = bar.add_task(title, total=len(tasks), state="")
         results = run_parallel(run_trial, tasks, jobs, backend)
@@ -57,6 +59,8 @@ def run_trials(
                 bar.update(row, advance=1, state=f"{met} of {len(outcomes)} met the goal")
         except KeyboardInterrupt:
             is_interrupted = True
+        except StackError as error:
+            failure = str(error)
         finally:
             results.close()
-    return Campaign([outcomes[index] for index in sorted(outcomes)], is_interrupted)
+    return Campaign([outcomes[index] for index in sorted(outcomes)], is_interrupted, failure)

@@ -1,22 +1,33 @@
 """Many trials at the same time: joblib's processes, outcomes as they come, interrupts that keep what is done.
 
+A worker that is killed costs the trials that were under way another run. Workers whose parent is killed end themselves.
+
 The default backend `loky` starts processes on this machine. `dask` sends the trials to the scheduler that
 DASK_SCHEDULER_ADDRESS names (a local cluster without), `ray` to the cluster that RAY_ADDRESS names; both need their
 package, which is no dependency, and this package in the same version on every machine. The outcome of a trial depends
 on its spec and seed alone, so not on the backend, apart from the wall times of its solves.
 """
 
+import logging
+import os
 import signal
+import threading
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import BrokenExecutor
+from contextlib import closing, contextmanager
+from functools import cache
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, parallel_config
 
-from contact_mpc.errors import ConfigError
+from contact_mpc.errors import ConfigError, StackError
 
 T = TypeVar("T")
+DEATHS = 3  # of workers in a row, without an outcome in between, that end a campaign
+ORPHAN_POLL_S = 1.0
+logger = logging.getLogger(__name__)
 BACKENDS = {"loky": "joblib", "dask": "distributed", "ray": "ray"}
 
 
@@ -40,20 +51,44 @@ def run_parallel(
     ------
     ConfigError
         An unknown backend, or one whose package is not installed.
+    StackError
+        Workers die one after the other, and no call ends.
     """
     if jobs <= 1 or len(tasks) <= 1:
         for index, arguments in enumerate(tasks):
             yield index, work(*arguments)
         return
+    waiting, deaths = dict(enumerate(tasks)), 0
     with parallel_config(n_jobs=min(jobs, len(tasks)), **_settings(backend)):
-        with _deferred_interrupts():
-            results = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="2 * n_jobs")(
-                delayed(_numbered)(work, index, arguments) for index, arguments in enumerate(tasks)
-            )
-        try:
-            yield from results
-        finally:
-            results.close()
+        while waiting:
+            try:
+                with closing(_run_once(work, waiting, os.getpid() if backend == "loky" else 0)) as results:
+                    for index, outcome in results:
+                        del waiting[index]
+                        deaths = 0
+                        yield index, outcome
+            except BrokenExecutor as error:
+                deaths += 1
+                if deaths == DEATHS:
+                    raise StackError(
+                        f"worker processes died {DEATHS} times in a row ({' '.join(str(error).split())[:200]}); "
+                        f"{len(waiting)} of {len(tasks)} trials are not done: is memory short? Try fewer --jobs"
+                    ) from error
+                logger.warning("a worker process died; the trials that it left undone run again")
+
+
+def _run_once(
+    work: Callable[..., T], waiting: dict[int, tuple[Any, ...]], parent: int
+) -> Generator[tuple[int, T], None, None]:
+    """Yield (index, outcome) of calls as they are done, until all are or a worker dies."""
+    with _deferred_interrupts():
+        results = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="2 * n_jobs")(
+            delayed(_numbered)(work, index, arguments, parent) for index, arguments in list(waiting.items())
+        )
+    try:
+        yield from results
+    finally:
+        results.close()
 
 
 def check_backend(backend: str) -> None:
@@ -91,5 +126,20 @@ def _deferred_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _numbered(work: Callable[..., T], index: int, arguments: tuple[Any, ...]) -> tuple[int, T]:
+def _numbered(work: Callable[..., T], index: int, arguments: tuple[Any, ...], parent: int) -> tuple[int, T]:
+    if parent:
+        _end_with(parent)
     return index, work(*arguments)
+
+
+@cache
+def _end_with(parent: int) -> None:
+    """Let this process end when its parent has: nobody else would end a worker whose parent was killed."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(ORPHAN_POLL_S)
+        os._exit(1)
+
+    if os.getpid() != parent:
+        threading.Thread(target=watch, daemon=True).start()

@@ -4,8 +4,10 @@ A line counts only for the key that it was written with. The key holds all that 
 the package, the task's files, the variant and the ranges of the draws.
 """
 
+import errno
 import hashlib
 import json
+import os
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -43,30 +45,50 @@ class OutcomeStore:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
-            lines = path.read_text(encoding="utf-8").splitlines()
+            content = path.read_bytes()
+            whole = content.rfind(b"\n") + 1
+            for number, line in enumerate(content[:whole].splitlines(), 1):
+                self._learn(line, number)
+            if whole < len(content):  # cut off by a kill or a full disk: the next line shall not continue it
+                os.truncate(path, whole)
         except OSError as error:
             raise InputError(f"--out {path}: {error.strerror}; choose a file that you may write") from error
-        for number, line in enumerate(lines, 1):
-            try:
-                entry = json.loads(line)
-                outcome = _read(entry["outcome"])
-                self._known[entry["key"], outcome.seed] = outcome
-            except (json.JSONDecodeError, KeyError, TypeError) as error:
-                if number < len(lines):  # the last line may have been cut off
-                    raise InputError(
-                        f"--out {path}: line {number} is no outcome of a study; choose another file"
-                    ) from error
+
+    def _learn(self, line: bytes, number: int) -> None:
+        try:
+            entry = json.loads(line)
+            outcome = _read(entry["outcome"])
+            self._known[entry["key"], outcome.seed] = outcome
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise InputError(f"--out {self._path}: line {number} is no outcome of a study; choose another") from error
 
     def find(self, key: str, seed: int) -> TrialOutcome | None:
         """Return the outcome of a trial, or None if it is not there."""
         return self._known.get((key, seed))
 
     def add(self, key: str, outcome: TrialOutcome) -> None:
-        """Keep an outcome."""
+        """Keep an outcome: its whole line is on the disk when this returns, or none of it.
+
+        Raises
+        ------
+        InputError
+            The file cannot be written.
+        """
         self._known[key, outcome.seed] = outcome
-        if self._path is not None:
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"key": key, "outcome": asdict(outcome)}, default=float) + "\n")
+        if self._path is None:
+            return
+        line = json.dumps({"key": key, "outcome": asdict(outcome)}, default=float) + "\n"
+        size = 0
+        try:
+            size = self._path.stat().st_size
+            with self._path.open("ab", buffering=0) as file:
+                if file.write(line.encode()) < len(line.encode()):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                os.fsync(file.fileno())
+        except OSError as error:
+            if self._path.exists():
+                os.truncate(self._path, size)
+            raise InputError(f"--out {self._path}: {error.strerror}; outcomes so far are kept, free space") from error
 
 
 def _read(values: dict[str, Any]) -> TrialOutcome:

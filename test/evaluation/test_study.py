@@ -1,5 +1,9 @@
 """Studies: which variants there are, what they change, paired counts, and outcomes that survive an interrupt."""
 
+import errno
+import os
+import resource
+import signal
 from dataclasses import replace
 
 import pytest
@@ -87,6 +91,43 @@ def test_line_cut_off_by_an_interrupt_is_left_out_and_a_strange_file_refused(tmp
     path.write_text("hello\n" + path.read_text())
     with pytest.raises(InputError, match="line 1 is no outcome"):
         OutcomeStore(path)
+
+
+def test_a_cut_line_does_not_spoil_the_second_resume(tmp_path):
+    path = tmp_path / "study.jsonl"
+    OutcomeStore(path).add("a", OUTCOME)
+    path.write_text(path.read_text() + '{"key": "a", "outc')
+    OutcomeStore(path).add("b", OUTCOME)
+    third = OutcomeStore(path)
+    assert third.find("a", 7) == third.find("b", 7) == OUTCOME
+    assert path.read_text().count("\n") == 2
+
+
+@pytest.mark.parametrize("failing", ["fsync", "short write"])
+def test_a_full_disk_leaves_whole_lines(tmp_path, monkeypatch, failing):
+    path = tmp_path / "study.jsonl"
+    store = OutcomeStore(path)
+    store.add("a", OUTCOME)
+    before = path.read_bytes()
+    if failing == "fsync":
+
+        def fail(*_args):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        monkeypatch.setattr(os, "fsync", fail)
+        with pytest.raises(InputError, match="No space left.*are kept"):
+            store.add("b", OUTCOME)
+    else:
+        handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 20, limits[1]))
+        try:
+            with pytest.raises(InputError, match="are kept"):
+                store.add("b", OUTCOME)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+            signal.signal(signal.SIGXFSZ, handler)
+    assert path.read_bytes() == before
 
 
 def test_key_depends_on_every_part():

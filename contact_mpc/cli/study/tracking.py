@@ -20,7 +20,7 @@ from contact_mpc.settings.plain_values import to_plain
 from contact_mpc.cli.output import EXIT_INTERRUPTED, emit
 from contact_mpc.cli.trials import DisturbanceScale, NoiseScale, run_trials, show_cases
 from contact_mpc.evaluation.cases import ALL
-from contact_mpc.errors import ConfigError
+from contact_mpc.errors import ConfigError, StackError
 from contact_mpc.task.node_parameters import default_parameter_file
 from contact_mpc.task.task import TaskConfig, load_task
 from contact_mpc.planning.start_posture import draw_start
@@ -137,6 +137,8 @@ def _run(
 
     campaign = run_trials([(spec_of[key], item) for key, item in missing], jobs, title, backend, keep)
     found = [{item: known for item in seeds if (known := store.find(key, item)) is not None} for key in keys]
+    if campaign.failure:
+        raise StackError(campaign.failure)
     return found, campaign.is_interrupted
 
 

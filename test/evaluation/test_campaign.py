@@ -1,0 +1,86 @@
+"""Kills: a dead worker costs another run of its trials alone; a dead parent leaves nobody behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+PATIENCE_S = 120.0
+
+KILLED_WORKER = """
+    import os, signal, sys, time
+    from pathlib import Path
+    from contact_mpc.evaluation.campaign import run_parallel
+
+    def work(number, folder, always):
+        mark = Path(folder) / "killed"
+        if number == 2 and (always or not mark.exists()):
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number * number
+
+    if __name__ == "__main__":
+        always = sys.argv[2] == "always"
+        try:
+            print(sorted(run_parallel(work, [(number, sys.argv[1], always) for number in range(5)], 2)))
+        except Exception as error:
+            print(type(error).__name__, error)
+"""
+SLEEPERS = """
+    import os, sys, time
+    from pathlib import Path
+    from contact_mpc.evaluation.campaign import run_parallel
+
+    def work(folder):
+        (Path(folder) / str(os.getpid())).touch()
+        time.sleep(1000)
+
+    if __name__ == "__main__":
+        list(run_parallel(work, [(sys.argv[1],)] * 2, 2))
+"""
+
+
+def script(folder: Path, text: str) -> Path:
+    """Return a program: workers import what they run from it, which they could not from a test."""
+    path = folder / "program.py"
+    path.write_text(textwrap.dedent(text))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["once", "always"])
+def test_a_killed_worker_costs_another_run_of_its_trials(tmp_path: Path, kind: str) -> None:
+    command = [sys.executable, str(script(tmp_path, KILLED_WORKER)), str(tmp_path), kind]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=5 * PATIENCE_S, check=True)
+    if kind == "once":
+        assert done.stdout.strip() == str([(number, number * number) for number in range(5)])
+        assert "a worker process died" in done.stderr
+    else:
+        assert done.stdout.startswith("StackError worker processes died 3 times in a row")
+    assert "Traceback" not in done.stderr
+
+
+def is_running(pid: int) -> bool:
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
+    folder = tmp_path / "pids"
+    folder.mkdir()
+    process = subprocess.Popen([sys.executable, str(script(tmp_path, SLEEPERS)), str(folder)])
+    workers: list[int] = []
+    end_s = time.monotonic() + PATIENCE_S
+    while len(workers) < 2 and time.monotonic() < end_s:
+        workers = [int(name) for name in os.listdir(folder)]
+        time.sleep(0.1)
+    assert len(workers) == 2
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    while any(is_running(pid) for pid in workers) and time.monotonic() < end_s:
+        time.sleep(0.1)
+    assert not any(is_running(pid) for pid in workers)
