@@ -56,7 +56,8 @@ class RunMetrics:
     completed : bool
         The bag reaches the end of the task's hold.
     goal_met : bool
-        Completed, not dropped, both errors within the task's tolerances.
+        Completed, not dropped, both errors within the task's tolerances, no fault of the bridge, and no command beyond
+        its limits.
     reasons : tuple of str
         Why the goal was not met.
     failed_replans : int
@@ -116,7 +117,12 @@ def compute_metrics(record: RunRecord, system: System, task: TaskConfig) -> RunM
     angle, distance_mm = float(evaluation.goal_angle_deg[last]), 1e3 * float(evaluation.goal_distance_m[last])
     dropped = bool(np.any(evaluation.reference_distance_m[: last + 1] > task.drop_distance_m))
     violations = count_limit_violations(record, system)
-    reasons = _reasons(evaluation, task, angle, distance_mm, dropped=dropped)
+    faults = _faults(record, evaluation)
+    reasons = (
+        *_reasons(evaluation, task, angle, distance_mm, dropped=dropped),
+        *(f"the bridge had a fault: {fault}" for fault in faults),
+        *(f"{count} {kind} commands beyond limits" for kind, count in violations.items() if count),
+    )
     realtime = record.metadata.get("clock") == "realtime"
     return RunMetrics(
         angle_error_deg=angle,
@@ -133,7 +139,7 @@ def compute_metrics(record: RunRecord, system: System, task: TaskConfig) -> RunM
         limit_violations_by_kind=violations,
         dropped=dropped,
         hold_plans=sum(not len(plan.times_s) for plan in record.plans),
-        faults=_faults(record, evaluation),
+        faults=faults,
         completed=evaluation.is_complete,
         goal_met=not reasons,
         reasons=reasons,

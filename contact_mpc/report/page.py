@@ -9,6 +9,7 @@ from typing import Any
 
 from contact_mpc.errors import InputError, ModelError
 from contact_mpc.report.plotting.figures import Figure
+from contact_mpc.settings import file_access
 
 
 def page_head(title: str) -> str:
@@ -35,8 +36,8 @@ def plotly_source() -> str:
 
 
 def inline_json(data: Any) -> str:
-    """Return JSON that may stand inside a script element."""
-    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    """Return JSON that may stand inside a script element: neither </script> nor <!-- can be in it."""
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
 def asset(name: str) -> str:
@@ -50,8 +51,7 @@ def asset(name: str) -> str:
 def write_text(path: Path, page: str) -> Path:
     """Write a page and return its path; raises InputError where that is impossible."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page, encoding="utf-8")
+        file_access.write_text(path, page)
     except OSError as error:
         raise InputError(f"{path}: the report cannot be written ({error.strerror}); choose another --report") from error
     return path

@@ -104,6 +104,19 @@ def test_effort_beyond_its_limit_counts_once_per_joint_and_message(metrics_of, s
     assert metrics.limit_violations == sum(metrics.limit_violations_by_kind.values())
 
 
+@pytest.mark.parametrize("goal_met", [True, False])
+def test_a_goal_is_not_met_beside_a_fault_or_a_violation(synthetic_run, tmp_path, finger_system, finger_task, goal_met):
+    """The object ends where it should in both runs."""
+    record = read_run(synthetic_run(torque_nm=0.1 if goal_met else 0.8).write(tmp_path / "run"))
+    task = replace(finger_task, tolerance_deg=180.0, tolerance_mm=1000.0, drop_distance_m=10.0)
+    metrics = compute_metrics(record, finger_system, task)
+    assert metrics.goal_met == goal_met
+    assert all("effort commands beyond limits" in reason for reason in metrics.reasons)
+    fault = StatusMessage(1, None, 2, "command_bridge", "FAULT STATE_JUMP (202)", {})
+    faulty = compute_metrics(replace(record, safety=(fault,)), finger_system, task)
+    assert not faulty.goal_met and "the bridge had a fault: FAULT STATE_JUMP (202)" in faulty.reasons
+
+
 def test_command_that_is_not_finite_is_a_violation(metrics_of, synthetic_run):
     assert metrics_of(torque_nm=float("nan")).limit_violations_by_kind["non_finite"] > 0
 
@@ -168,7 +181,9 @@ def test_a_fault_that_is_repeated_is_listed_once(bag_writer, finger_system, fing
         writer.add("command_bridge/safety", k, messages.status({}, message=text))
     writer.add("plant/object_odom", 9, messages.odometry(T0_NS, np.array([1.0, 0, 0, 0]), np.zeros(3)))
     writer.close()
-    assert compute_metrics(read_run(path), finger_system, finger_task).faults == ("FAULT STATE_LOST (201)",)
+    metrics = compute_metrics(read_run(path), finger_system, finger_task)
+    assert metrics.faults == ("FAULT STATE_LOST (201)",)
+    assert "the bridge had a fault: FAULT STATE_LOST (201)" in metrics.reasons
 
 
 @pytest.mark.parametrize(("offset_ns", "counted"), [(-2_000_000, True), (0, False), (50_000_000, False)])

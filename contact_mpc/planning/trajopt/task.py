@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.errors import PlanError
+from contact_mpc.errors import ConfigError, PlanError
 from contact_mpc.model.kinematic_tree import REVOLUTE
 from contact_mpc.optimisation.trajectory import (
     OptimisedCommands,
@@ -29,6 +29,8 @@ from contact_mpc.task.interpolation import smooth_step
 from contact_mpc.task.plan import Plan
 from contact_mpc.task.task import TaskConfig
 from contact_mpc.version import __version__
+
+MOST_BYTES = 5e8  # of the program's derivatives; their products take several times as much
 
 
 @dataclass(frozen=True)
@@ -87,11 +89,22 @@ def optimise_trajectory(
     """Plan a task from its start; progress(iteration, cost) is called after each iteration."""
     system = task.system
     T = max(1, round(task.duration_s / config.h_s))
+    _check_size(task, config, T)
     model = build_model(system, config.h_s, config.friction)
     q_ref = object_path(task, task.start_q, T + 1)
     problem = TrackingProblem(task.start_q, task.start_u, q_ref, initial_commands(task, config, q_ref))
     found = optimise_commands(system, model, problem, config, progress)
     return _result(task, config, found, model.pairs.sign)
+
+
+def _check_size(task: TaskConfig, config: TrajoptConfig, T: int) -> None:
+    """Refuse a horizon whose program, (T n_u) x (T n_a) derivatives, does not fit `MOST_BYTES`."""
+    most = int(np.sqrt(MOST_BYTES / (8.0 * task.system.n_v_u * task.system.n_a)))
+    if most < T:
+        raise ConfigError(
+            f"{task.path}: duration_s = {task.duration_s:g} in steps of planner.h_s = {config.h_s:g} s are {T} steps; "
+            f"one trajectory optimisation takes at most {most}: shorten it, or raise planner.h_s"
+        )
 
 
 def initial_commands(task: TaskConfig, config: TrajoptConfig, q_ref: FloatArray) -> FloatArray:

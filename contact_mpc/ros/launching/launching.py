@@ -28,6 +28,7 @@ from contact_mpc.ros.launching.launch_arguments import refuse_unknown_arguments
 from contact_mpc.ros.stack.discovery import RANGE_VARIABLE, loopback_environment
 from contact_mpc.ros.stack.run_parameters import RunOptions, build_parameters
 from contact_mpc.ros.stack.stack import to_parameter_file
+from contact_mpc.settings.file_access import write_text
 from contact_mpc.settings.resources import resource_names
 from contact_mpc.settings.threads import SINGLE_THREADED
 from contact_mpc.task.node_parameters import default_parameter_file
@@ -220,6 +221,6 @@ def stack_actions(
     manager = {"nodes": list(parameters), "end_s": end_s, "use_sim_time": use_sim_time}
     parameters = parameters | {"lifecycle_manager": manager}
     file = folder / "parameters.yaml"
-    file.write_text(to_parameter_file(namespace, parameters))
+    write_text(file, to_parameter_file(namespace, parameters))
     secured = bool(value(context, "keystore"))
     return node_actions(list(parameters), namespace, file, "lifecycle_manager", value(context, "remap"), secured)

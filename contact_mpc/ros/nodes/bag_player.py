@@ -33,6 +33,7 @@ from contact_mpc.ros.runtime.lifecycle_client import ReferenceWatch
 from contact_mpc.ros.runtime.node import ContactNode
 from contact_mpc.ros.runtime.node_process import run_node
 from contact_mpc.ros.runtime.parameters import NodeConfig
+from contact_mpc.settings.file_access import write_text
 
 PLAYED = ("joint_states", "object_pose", "references", "object_references")
 SETTLE_S = 0.5
@@ -175,7 +176,7 @@ class BagPlayerNode(ContactNode):
         is_same = result.is_within(self.config.tolerance)
         self.get_logger().info(f"{'reproduced' if is_same else 'NOT reproduced'}: {json.dumps(asdict(result))}")
         if self.config.result_file:
-            Path(self.config.result_file).write_text(json.dumps({**asdict(result), "is_reproduced": is_same}))
+            write_text(Path(self.config.result_file), json.dumps({**asdict(result), "is_reproduced": is_same}))
         self.exit_code = 0 if is_same else 1
         self.is_stopping = True
 

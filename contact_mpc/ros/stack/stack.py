@@ -35,6 +35,7 @@ from contact_mpc.ros.runtime.lifecycle_client import (
 from contact_mpc.ros.stack.discovery import loopback_environment
 from contact_mpc.ros.stack.domain import DomainLease
 from contact_mpc.ros.stack.processes import NodeProcess, interrupts_deferred, stop_processes
+from contact_mpc.settings.file_access import write_text
 
 __all__ = ["ACTIVATION_ORDER", "Stack", "StackSpec", "to_parameter_file"]
 STOP_PATIENCE_S = 10.0
@@ -116,7 +117,7 @@ class Stack:
     def start(self, names: Sequence[str] | None = None) -> None:
         """Start processes at once, by default all; raises StackError if parameter file or logs cannot be written."""
         try:
-            self.parameter_file.write_text(to_parameter_file(self.spec.namespace, self.spec.parameters))
+            write_text(self.parameter_file, to_parameter_file(self.spec.namespace, self.spec.parameters))
         except OSError as error:
             raise StackError(f"{self.parameter_file} cannot be written: {error.strerror}; free space there") from error
         for name in self.spec.nodes if names is None else names:

@@ -1,6 +1,7 @@
 """Trajectory optimisation: both tasks reach their goals in the model, and plans are what the model does."""
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -73,6 +74,12 @@ def test_same_task_gives_the_same_plan(each_task: TaskConfig, result: TrajoptRes
     first, second = plan_task(each_task, short), plan_task(each_task, short)
     np.testing.assert_array_equal(first.plan.u, second.plan.u)
     assert len(first.costs) <= 2 and result.is_feasible
+
+
+def test_a_horizon_that_no_memory_holds_is_refused() -> None:
+    """599 s took 9.5 GB."""
+    with pytest.raises(ConfigError, match="599 in steps of planner.h_s = 0.1 s are 5990 steps; .* at most 2282"):
+        plan_task(replace(load_task("planar_hand_ball"), duration_s=599.0))
 
 
 @pytest.mark.parametrize(
