@@ -18,7 +18,7 @@ MOST_VALUES = 200_000  # with every alias written out
 DEFECTS = (yaml.YAMLError, ValueError, ArithmeticError, LookupError, TypeError, AttributeError)  # e.g. of `!!int abc`
 
 
-class _StrictLoader(yaml.SafeLoader):
+class _StrictLoader(yaml.SafeLoader):  # type: ignore[misc]  # yaml is untyped
     """Counts depth and values while it composes, and compares the keys of every mapping."""
 
     def __init__(self, text: str) -> None:
