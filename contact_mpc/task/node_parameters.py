@@ -16,7 +16,14 @@ from contact_mpc.settings.yaml_files import read_yaml
 from contact_mpc.task.task import TaskConfig
 
 KEY = "ros__parameters"
-NODE_ONLY = ("system", "clock", "recorded", "use_sim_time", "realtime")  # beside the parameters of a node's core
+NODE_ONLY = (
+    "system",
+    "clock",
+    "recorded",
+    "use_sim_time",
+    "realtime",
+    "session",
+)  # beside the parameters of a node's core
 
 
 def load_node_parameters(path: str | Path, node_name: str) -> dict[str, Any]:

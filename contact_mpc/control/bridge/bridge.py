@@ -15,6 +15,7 @@ All times are stamps of joint states; `receipt_ns` is a monotonic clock, used fo
 """
 
 from collections.abc import Iterator
+from typing import Literal
 
 import numpy as np
 
@@ -177,6 +178,14 @@ class BridgeCore:
     def refuse_plan(self, stamp_ns: int, reason: str, detail: str = "") -> None:
         """Count a plan that cannot be read; it asks to hold instead of the one before it."""
         self.plans.refuse(stamp_ns, f"{self.refusals.add(reason)} {detail}".strip(), self._state.t_ns)
+
+    def meet_stranger(self, what: Literal["state", "plan"], who: str) -> None:
+        """Count a message of another publisher than the one listened to; of joint states that is a fault."""
+        self.refusals.add(f"{what}_stranger")
+        if what == "state":
+            self.fault(Cause.STATE_STRANGER, who)
+        else:
+            self._warn(Cause.PLAN_STRANGER)
 
     def awaited_plan_ns(self, t_ns: int) -> int | None:
         """Return the stamp of the plan that lockstep waits for before it answers t_ns, or None."""

@@ -46,11 +46,13 @@ class Cause(Enum):
     STATE_RANGE = (210, "a measured position is out of the joint's range: check encoders and units, then reset")
     STATE_VELOCITY = (211, "a measured velocity is beyond what the joint can do: check driver and units, then reset")
     STATE_MISMATCH = (212, "measured velocities do not fit the positions: check driver and filters, then reset")
+    STATE_STRANGER = (213, "joint states come from two publishers: remap or end one of them, then reset")
     PLAN_RATE = (301, "plans come faster than mpc_rate_hz and are left out: is there a second tracker?")
     PLAN_OLD = (302, "plans with an old or a future stamp are left out: one tracker, one time source")
     PLAN_HORIZON = (303, "plans end before twice their mean delay: lengthen the horizon or speed up the solver")
     STATE_RATE_OFF = (304, "joint states are off rate_hz by more than rate_tolerance: check driver, network and load")
     SIMULATOR_SLOW = (305, "the simulator falls behind real time, nothing is lost: free the machine, or use lockstep")
+    PLAN_STRANGER = (306, "plans of a second publisher are left out: end it, or reset to change to it")
 
     def __init__(self, number: int, remedy: str) -> None:
         self.number = number

@@ -291,9 +291,11 @@ def read_trajectory(
     return times.astype(np.float64) * 1e-9, u, du, tau_ff
 
 
-def to_plan_message(plan: CommandPlan, names: Sequence[str]) -> JointTrajectory:
-    """Return the message of a command plan; a hold has no points."""
-    return to_trajectory(plan.stamp_ns, names, plan.times_s, plan.u, plan.du, plan.tau_ff)
+def to_plan_message(plan: CommandPlan, names: Sequence[str], session: str = "") -> JointTrajectory:
+    """Return the message of a command plan, with the session as its frame; a hold has no points."""
+    message = to_trajectory(plan.stamp_ns, names, plan.times_s, plan.u, plan.du, plan.tau_ff)
+    message.header.frame_id = session
+    return message
 
 
 def read_plan(message: JointTrajectory, order: JointOrder) -> CommandPlan:

@@ -12,7 +12,7 @@ robot then keeps the last command, and its driver must watch for that.
 import gc
 import sys
 import time
-from typing import Any
+from collections import Counter
 
 from rclpy.duration import Duration
 from rclpy.executors import Executor
@@ -24,16 +24,17 @@ from contact_mpc.control.bridge.config import BridgeConfig
 from contact_mpc.control.bridge.status import BridgeCommand, Cause
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.ros.messages import conversions as messages
-from contact_mpc.ros.messages.qos import TOPICS, qos_profile
 from contact_mpc.ros.nodes.bridge_input import BridgeInput
+from contact_mpc.ros.nodes.bridge_sources import BridgeSources
 from contact_mpc.ros.nodes.bridge_timing import Timing
 from contact_mpc.ros.nodes.bridge_warm_up import warm_up
 from contact_mpc.ros.nodes.safety_report import SafetyReport, level_of
 from contact_mpc.ros.runtime.direct_reader import DirectReader
 from contact_mpc.ros.runtime.node import ContactNode
 from contact_mpc.ros.runtime.node_process import freeze_garbage, run_node
-from contact_mpc.ros.runtime.parameters import NodeConfig
+from contact_mpc.ros.runtime.parameters import NodeConfig, SessionConfig
 from contact_mpc.ros.runtime.realtime import RealtimeConfig, apply_realtime, sleep_until
+from contact_mpc.ros.runtime.topic_gate import MOST_AT_ONCE
 
 SERVICE_PERIOD_NS = 4_000_000  # one event of the executor each: services, timers and /clock together stay below that
 SAFETY_PERIOD_NS = 100_000_000
@@ -42,7 +43,7 @@ ACKNOWLEDGE_TIMEOUT_S = 0.2
 WARN_PERIOD_S = 1.0
 
 
-class CommandBridgeConfig(NodeConfig, BridgeConfig):
+class CommandBridgeConfig(NodeConfig, SessionConfig, BridgeConfig):
     """Parameters of the command bridge node."""
 
     realtime: RealtimeConfig = RealtimeConfig()
@@ -56,6 +57,7 @@ class CommandBridgeNode(ContactNode):
     def __init__(self) -> None:
         super().__init__("command_bridge")
         self._waiting: tuple[JointState, int, int] | None = None
+        self._requests = Counter[str]()
         self.create_service(Trigger, "~/reset_fault", self._on_reset)
         self.create_service(Trigger, "~/stop", self._on_stop)
 
@@ -76,9 +78,10 @@ class CommandBridgeNode(ContactNode):
         self._commands = self.publish_topic(f"{config.command_interface}_controller/commands")
         self._desired = self.publish_topic("command_bridge/desired")
         self._applied = self.publish_topic("command_bridge/applied")
-        self._report = SafetyReport(self._core, self.publish_topic("command_bridge/safety"), self.get_logger())
         self._reader = DirectReader(self)
-        self._states, self._plans = (self._subscribe(name) for name in ("joint_states", "mpc_tracker/plan"))
+        self._sources = BridgeSources(self, self._reader, self._core, self._system, config.clock, config.session)
+        self._report = SafetyReport(self._core, self.publish_topic("command_bridge/safety"), self.get_logger())
+        self._report.strangers, self._report.requests = self._sources.strangers, self._requests
         self._report.publish()
 
     def activate(self) -> None:
@@ -89,6 +92,7 @@ class CommandBridgeNode(ContactNode):
         for refusal in [] if self._is_lockstep else apply_realtime(self.config.realtime):
             self.get_logger().warning(refusal)
         self._reader.drain()
+        self._sources.release()
         self._waiting = None
         self._timing = Timing(self._period_ns)
         self._next_service_ns = self._next_safety_ns = self._next_watch_ns = time.monotonic_ns()
@@ -121,10 +125,6 @@ class CommandBridgeNode(ContactNode):
         safety = self._core.safety
         return level_of(safety), safety.describe(), self._report.values() | self._timing.values()
 
-    def _subscribe(self, name: str) -> Any:
-        topic = TOPICS[name]
-        return self._reader.subscribe(topic.msg_type, topic.name, qos_profile(topic.quality, self.config.clock))
-
     # Loop.
 
     def spin_some(self, executor: Executor) -> None:
@@ -154,7 +154,10 @@ class CommandBridgeNode(ContactNode):
         return max(until_ns - time.monotonic_ns(), 0) * 1e-9
 
     def _take_plans(self) -> None:
-        while (taken := self._reader.take(self._plans)) is not None:
+        for _ in range(MOST_AT_ONCE):
+            taken = self._sources.plans.take()
+            if taken is None:
+                return
             self._input.take_plan(taken[0])
             self._warn_of_refusal("plan")
 
@@ -163,10 +166,10 @@ class CommandBridgeNode(ContactNode):
             self.get_logger().warning(f"{what} refused: {self._input.refusal}", throttle_duration_sec=WARN_PERIOD_S)
 
     def _answer_states(self) -> None:
-        """Answer joint states in their order, up to one that waits for its plan."""
-        while True:
+        """Answer joint states in their order, up to one that waits for its plan; a few, so that time is watched too."""
+        for _ in range(MOST_AT_ONCE):
             if self._waiting is None:
-                taken = self._reader.take(self._states)
+                taken = self._sources.states.take()
                 if taken is None:
                     return
                 self._waiting = (*taken, time.monotonic_ns())
@@ -238,17 +241,25 @@ class CommandBridgeNode(ContactNode):
     def _on_reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         response.success = self.is_active and self._core.reset()
         response.message = "waiting for a joint state" if response.success else "there is no fault"
+        self._note_request("reset_fault", response.message)
         if self.is_active:
+            self._sources.release()
             self._report.publish_change()
         return response
 
     def _on_stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         response.success = self.is_active
         response.message = "stopped; call reset_fault to go on" if self.is_active else "the bridge is not active"
+        self._note_request("stop", response.message)
         if self.is_active:
             self._core.stop()
             self._report.publish_change()
         return response
+
+    def _note_request(self, name: str, outcome: str) -> None:
+        """Log and count a request: anybody on the machine may make one, and ROS does not say who did."""
+        self._requests[name] += 1
+        self.get_logger().warning(f"{name} was called, for the {self._requests[name]}. time: {outcome}")
 
 
 def main() -> None:

@@ -28,7 +28,7 @@ from contact_mpc.ros.messages.references import read_reference
 from contact_mpc.ros.messages.serialized import deserialize, read_stamp_ns
 from contact_mpc.ros.runtime.node import ContactNode
 from contact_mpc.ros.runtime.node_process import freeze_garbage, run_node
-from contact_mpc.ros.runtime.parameters import NodeConfig
+from contact_mpc.ros.runtime.parameters import NodeConfig, SessionConfig
 from contact_mpc.task.loop_records import CommandPlan, EstimatedState
 from contact_mpc.task.object_motion import state_from_motion
 
@@ -38,7 +38,7 @@ STALE = ("joints_stale", "pose_stale")
 JOINTS, ODOMETRY = 0, 1
 
 
-class MpcTrackerConfig(NodeConfig, TrackerConfig):
+class MpcTrackerConfig(NodeConfig, SessionConfig, TrackerConfig):
     """Parameters of the tracker node."""
 
 
@@ -138,7 +138,7 @@ class MpcTrackerNode(ContactNode):
         except InputError as error:
             self._refuse(error)
         self._holds += plan.is_hold
-        self._plan.publish(messages.to_plan_message(plan, self._system.joint_names))
+        self._plan.publish(messages.to_plan_message(plan, self._system.joint_names, self.config.session))
         self._status.publish(messages.to_status(self._level, "mpc_tracker", self._message, values))
 
     def _refuse(self, error: InputError) -> None:

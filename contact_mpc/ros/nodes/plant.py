@@ -28,9 +28,11 @@ from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.messages.qos import TOPICS, qos_profile
 from contact_mpc.ros.nodes.plant_config import PlantConfig
 from contact_mpc.ros.runtime.direct_reader import DirectReader
+from contact_mpc.ros.runtime.message_source import Taken
 from contact_mpc.ros.runtime.node import ContactNode
 from contact_mpc.ros.runtime.node_process import freeze_garbage, run_node
 from contact_mpc.ros.runtime.realtime import apply_realtime
+from contact_mpc.ros.runtime.topic_gate import TopicGate
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.object_motion import ObjectMotion, object_jacobian
 from contact_mpc.task.task import load_task
@@ -40,7 +42,20 @@ RECORDER_LEAD_NS = NS_PER_S  # the plant may be this far ahead of the bag
 RECORDER_TIMEOUT_S = 30.0
 REALTIME_BACKLOG_S = 0.02  # later than this the deadlines are shifted
 SERVICE_PERIOD_S = 0.02
+LARGEST_COMMAND_BYTES = 65_536
+COMMAND_TAKEOVER_NS = 500_000_000  # a bridge that runs sends every millisecond; one that was killed says nothing more
+NAMING_PERIOD_S = 1.0
+CATCH_UP_SHARE = 0.5  # of a period, the least from one step to the next: the bridge must have time to answer each
 UNKNOWN_COVARIANCE = np.zeros((6, 6))
+
+
+def next_deadline(deadline_s: float, late_s: float, period_s: float) -> float:
+    """Return the deadline after one that was met late: a period on, or half a period from now, while there is backlog.
+
+    Without the pause a plant that was held up would make all its missing steps at once, with the one command that it
+    has: to the robot's controller that is a delay.
+    """
+    return max(deadline_s + period_s, deadline_s + late_s + CATCH_UP_SHARE * period_s)
 
 
 class PlantNode(ContactNode):
@@ -53,6 +68,7 @@ class PlantNode(ContactNode):
         self._command_ns: int | None = None
         self._overruns = 0
         self._refused = 0
+        self._strangers, self._next_naming_s = "", 0.0
 
     def configure(self) -> None:
         """Build plant and sensors and connect them."""
@@ -94,6 +110,7 @@ class PlantNode(ContactNode):
         self._written_until_ns = T0_NS
         self._is_answered = True
         self._reader.drain()
+        self._commands.release()
         self._next_deadline_s = self._next_service_s = time.monotonic()
         for refusal in apply_realtime(config.realtime) if config.clock == "realtime" else []:
             self.get_logger().warning(refusal)
@@ -110,6 +127,7 @@ class PlantNode(ContactNode):
             return super().diagnose()
         t_s = self._plant.time_ns / NS_PER_S
         values: dict[str, object] = {"t_s": t_s, "overruns": self._overruns, "refused_commands": self._refused}
+        values["strangers"] = self._strangers
         level = DiagnosticStatus.WARN if self._overruns or self._refused else DiagnosticStatus.OK
         return level, "finished" if self._is_finished() else "running", values
 
@@ -185,7 +203,7 @@ class PlantNode(ContactNode):
         if remaining < -REALTIME_BACKLOG_S:
             self._overruns += 1
             self._next_deadline_s -= remaining
-        self._next_deadline_s += self._steps_at_once * STEP_NS * 1e-9
+        self._next_deadline_s = next_deadline(self._next_deadline_s, -remaining, self._steps_at_once * STEP_NS * 1e-9)
         for _ in range(self._steps_at_once):
             self._plant.step(self._command if self._has_command else self._hold())
 
@@ -197,7 +215,7 @@ class PlantNode(ContactNode):
         return self._holding.effort(state.q, state.v)
 
     def _take_messages(self) -> None:
-        while (taken := self._reader.take(self._commands)) is not None:
+        while (taken := self._commands.take()) is not None:
             self._on_commands(taken[0])
         while self._written is not None and (taken := self._reader.take(self._written)) is not None:
             self._written_until_ns = int(taken[0].data)
@@ -217,7 +235,10 @@ class PlantNode(ContactNode):
         self._clock_out = self.publish_topic("/clock")
         self._command_topic = f"{interface}_controller/commands"
         self._reader = DirectReader(self)
-        self._commands = self._subscribe(self._command_topic)
+        commands = self._subscribe(self._command_topic)
+        self._commands = TopicGate(
+            self._reader, commands, self._refuse_command, LARGEST_COMMAND_BYTES, COMMAND_TAKEOVER_NS
+        )
         self._written = self._subscribe("recorder/written_until") if self.config.recorded else None
 
     def _subscribe(self, name: str) -> Subscription:
@@ -251,9 +272,32 @@ class PlantNode(ContactNode):
         motion = ObjectMotion(R_WB, p_WB, V_WB, UNKNOWN_COVARIANCE)
         self._truth.publish(messages.fill_odometry(self._truth_message, state.t_ns, motion))
 
+    def _refuse_command(self, reason: str, taken: Taken) -> None:
+        """Count a command that was not even read, and say who sent it where it was not the bridge."""
+        self._refused += 1
+        now_s = time.monotonic()
+        if now_s >= self._next_naming_s:
+            self._next_naming_s = now_s + NAMING_PERIOD_S
+            who = self._commands.describe_strangers(self) if reason == "stranger" else f"{len(taken.data)} bytes"
+            self._strangers = who if reason == "stranger" else self._strangers
+            self.get_logger().error(f"command refused: {reason.replace('_', ' ')}: {who}")
+
+    def _find_excess(self, values: FloatArray) -> str:
+        """Return what a command asks for beyond the robot's limits, as its drives would refuse it; empty: nothing."""
+        system = self._system
+        is_effort = self.config.command_interface == "effort"
+        low, high = (-system.tau_max_nm, system.tau_max_nm) if is_effort else (system.q_min, system.q_max)
+        outside = np.flatnonzero((values < low) | (values > high))
+        if not outside.size:
+            return ""
+        i, unit = int(outside[0]), "N m" if is_effort else "rad"
+        return f"{system.joint_names[i]} {values[i]:.4g} {unit}, allowed {low[i]:.4g} to {high[i]:.4g}"
+
     def _on_commands(self, message: Float64MultiArray) -> None:
         try:
             stamp_ns, values = messages.read_commands(message, self._system.n_a)
+            if excess := self._find_excess(values):
+                raise InputError(excess)
         except InputError as error:
             self._refused += 1
             self.get_logger().warning(f"command refused: {error}", throttle_duration_sec=1.0)

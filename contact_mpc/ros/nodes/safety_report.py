@@ -1,5 +1,6 @@
 """Says on `command_bridge/safety` and in the log what the bridge does and why, by name and number."""
 
+from collections import Counter
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -35,11 +36,20 @@ class SafetyReport:
         Of diagnostic_msgs/DiagnosticStatus.
     logger : rclpy logger
         Gets a line for every change.
+
+    Attributes
+    ----------
+    strangers : dict
+        Who else publishes states and plans, in words.
+    requests : Counter
+        Calls of the services by name.
     """
 
     def __init__(self, core: BridgeCore, publisher: Publisher, logger: Any) -> None:
         self._core, self._publisher, self._logger = core, publisher, logger
         self._reported: SafetyStatus | None = None
+        self.strangers: dict[str, str] = {}
+        self.requests: Counter[str] = Counter()
 
     def publish_change(self) -> None:
         """Publish if mode or cause changed since the last report."""
@@ -66,7 +76,9 @@ class SafetyReport:
             "mode": safety.mode.value, "cause": safety.cause.name, "number": safety.cause.number,
             "detail": safety.detail, "remedy": safety.cause.remedy, "since_ns": safety.t_ns,
             "state_rate_hz": round(core.state_rate.rate_hz, 2),
-            "plan_delay_ms": round(1e3 * core.plans.mean_delay_s, 3),
+            "plan_delay_ms": round(1e3 * core.plans.mean_delay_s, 3), "stalls": core.stalls,
         }  # fmt: skip
+        values |= {f"{what}_strangers": who for what, who in self.strangers.items()}
+        values |= {f"{name}_requests": count for name, count in self.requests.items()}
         values |= {f"clamped_{kind}": count for kind, count in core.guard.counts_by_kind().items()}
         return values | {f"refused_{reason}": count for reason, count in sorted(core.refusals.items())}

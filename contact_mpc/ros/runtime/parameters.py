@@ -41,6 +41,18 @@ class NodeConfig(BaseModel):
     )
 
 
+class SessionConfig(BaseModel):
+    """What sender and receiver of plans share."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    session: str = Field(
+        default="", max_length=64,
+        description="frame_id of plans, the same for mpc_tracker and command_bridge; run and launch files draw one. It "
+        "keeps two stacks apart and is no secret. Empty: any",
+    )  # fmt: skip
+
+
 def declare_config(node: Node, config_class: type[T]) -> T:
     """Declare every field of a config as a read-only parameter of a node and return the values.
 

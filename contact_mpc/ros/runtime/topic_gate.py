@@ -10,6 +10,7 @@ The session keeps stacks apart that share a network; it is no secret, since plan
 """
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from rclpy.node import Node
@@ -32,6 +33,8 @@ class TopicGate:
         Waits for the subscription.
     subscription : Subscription
         The topic.
+    on_refused : callable
+        Called with reason and message for each that is not used: "stranger", "too_long", "session" or "malformed".
     largest : int
         Bytes of the longest message that is used.
     takeover_ns : int or None
@@ -43,18 +46,16 @@ class TopicGate:
     ----------
     strangers : Counter
         Messages of other publishers by their GID.
-    refused : Counter
-        Messages that were not used, by reason: "stranger", "too_long", "session", "malformed".
     """
 
     def __init__(
-        self, reader: DirectReader, subscription: Subscription, largest: int, takeover_ns: int | None = None,
-        session: str = "",
+        self, reader: DirectReader, subscription: Subscription, on_refused: Callable[[str, Taken], None], largest: int,
+        takeover_ns: int | None = None, session: str = "",
     ) -> None:  # fmt: skip
         self._reader, self._subscription, self._largest = reader, subscription, largest
+        self._on_refused = on_refused
         self._takeover_ns, self._session = takeover_ns, session
         self.strangers: Counter[Gid] = Counter()
-        self.refused: Counter[str] = Counter()
         self._gid: Gid | None = None
         self._heard_ns = 0
 
@@ -74,7 +75,7 @@ class TopicGate:
             reason, message = self._read(taken)
             if not reason:
                 return message, taken.published_ns
-            self.refused[reason] += 1
+            self._on_refused(reason, taken)
         return None
 
     def _read(self, taken: Taken) -> tuple[str, Any]:

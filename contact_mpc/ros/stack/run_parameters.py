@@ -2,6 +2,7 @@
 
 import json
 import math
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -20,6 +21,8 @@ from contact_mpc.version import __version__
 
 PROGRESS_PERIOD_S = 0.1  # runs end on its multiples, where the recorder reports how far it is
 DEFAULT_START_DELAY_S = 0.3
+SESSION_BYTES = 8
+ENGINES = ("drake", "mujoco", "gazebo")  # embedded in the plant node; what takes its place is a robot, and keeps time
 CONFIGS = {
     "state_estimator": ("contact_mpc.ros.nodes.state_estimator", "StateEstimatorConfig"),
     "mpc_tracker": ("contact_mpc.ros.nodes.mpc_tracker", "MpcTrackerConfig"),
@@ -31,6 +34,7 @@ CONFIGS = {
 SHARED = (  # what two nodes must agree on
     ("mpc_tracker", "command_bridge", "mpc_rate_hz"),
     ("mpc_tracker", "command_bridge", "plan_delay_s"),
+    ("mpc_tracker", "command_bridge", "session"),
     ("plant", "command_bridge", "gravity_compensation"),
     ("plant", "command_bridge", "command_interface"),
     ("plant", "command_bridge", "rate_hz"),
@@ -76,6 +80,10 @@ def build_parameters(task: TaskConfig, options: RunOptions, folder: Path, plan_f
     """
     check_node_names(options.parameter_file, CONFIGS)
     parameters = {name: load_node_parameters(options.parameter_file, name) for name in ACTIVATION_ORDER}
+    session = secrets.token_hex(SESSION_BYTES)
+    for name in ("mpc_tracker", "command_bridge"):
+        parameters[name].setdefault("session", session)
+    parameters["command_bridge"].setdefault("simulated", options.plant in ENGINES)
     for setting in options.settings:
         apply_setting(parameters, setting)
     for values in parameters.values():

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("rclpy")
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
@@ -336,6 +337,55 @@ def test_diagnostics_carry_timing_clamps_and_refusals(lockstep: Rig) -> None:
     statistics = {"median", "p99", "p999", "max"}
     assert {f"lateness_{name}_ms" for name in statistics} | {f"latency_{name}_us" for name in statistics} <= set(values)
     assert {"mode", "cause", "number", "clamped_position", "clamped_torque_rate"} <= set(values)
+
+
+@pytest.fixture
+def stranger(lockstep: Rig) -> Iterator[Node]:
+    """Another node on the bridge's topics."""
+    node = Node("intruder", namespace="/elsewhere", context=lockstep.stack._context)
+    yield node
+    node.destroy_node()
+
+
+def publish_as(node: Node, rig: Rig, message: Any, topic: str) -> None:
+    publisher = node.create_publisher(type(message), f"/hand/{topic}", rig._profile(topic))
+    rig.wait_until(lambda: publisher.get_subscription_count() == 1)
+    publisher.publish(message)
+    rig.lifecycle.spin(0.1)  # the bridge takes what waits before the next state
+
+
+def test_the_plan_of_a_second_publisher_is_not_followed_but_named(lockstep: Rig, stranger: Node) -> None:
+    before = lockstep.run(60, Q + 0.01)
+    plan = CommandPlan(T0 + 60 * MS, np.array([0.0, 1.0]), *np.stack([[Q - 0.1] * 2, *np.zeros((2, 2, N))]))
+    publish_as(stranger, lockstep, messages.to_plan_message(plan, NAMES), "mpc_tracker/plan")
+    for _ in range(30):
+        np.testing.assert_allclose(lockstep.exchange(), before)
+    status = lockstep.wait_for_safety("ACTIVE PLAN_STRANGER (306)")
+    lockstep.wait_until(lambda: "refused_plan_stranger" in {pair.key for pair in lockstep.safety[-1].values})
+    values = {pair.key: pair.value for pair in lockstep.safety[-1].values}
+    assert status.level == DiagnosticStatus.WARN
+    assert (values["refused_plan_stranger"], values["plan_strangers"]) == ("1", "/elsewhere/intruder (1)")
+
+
+def test_joint_states_of_a_second_publisher_are_a_fault_that_names_it(lockstep: Rig, stranger: Node) -> None:
+    before = lockstep.run(60, Q + 0.01)
+    state = messages.fill_joint_state(messages.make_joint_state(NAMES), lockstep.t_ns + MS, Q + 0.1, REST, None)
+    publish_as(stranger, lockstep, state, "joint_states")
+    np.testing.assert_allclose(lockstep.exchange(), before)  # of the robot that it has known, on which it holds
+    lockstep.wait_for_safety("FAULT STATE_STRANGER (213): /elsewhere/intruder")
+
+
+@pytest.mark.parametrize("count", [300, 100_000])
+def test_a_plan_of_many_points_is_refused_by_its_length(lockstep: Rig, count: int) -> None:
+    before = lockstep.run(50, Q + 0.01)
+    message = messages.to_plan_message(CommandPlan(T0 + 50 * MS, np.arange(300.0), *np.zeros((3, 300, N))), NAMES)
+    message.points *= count // 300
+    lockstep._plans.publish(message)
+    start_s = time.monotonic()
+    for _ in range(30):
+        np.testing.assert_allclose(lockstep.exchange(), before)
+    assert time.monotonic() - start_s < PATIENCE_S
+    assert "plan_" in lockstep.wait_for_safety("HOLD PLAN_REFUSED (107)").message
 
 
 @pytest.mark.parametrize(("interface", "number"), [("effort", signal.SIGINT), ("position", signal.SIGTERM)])

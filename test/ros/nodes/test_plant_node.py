@@ -122,6 +122,25 @@ def test_before_the_first_command_the_drives_hold_the_start(plant: PlantRig) -> 
     assert effort == pytest.approx(np.clip(expected, -SYSTEM.tau_max_nm, SYSTEM.tau_max_nm))
 
 
+def test_commands_of_a_second_publisher_and_beyond_the_effort_limits_are_refused(plant: PlantRig) -> None:
+    plant.wait_for(T0)
+    plant.send(T0, np.full(N_A, 0.01))
+    plant.wait_for(T0 + MS)
+    stranger = plant.rig.publisher("effort_controller/commands")
+    plant.rig.connect(stranger)
+    for label, tau in ((f"t_ns={T0 + MS}", 0.02), (f"t_ns={T0 + MS}", 1e6), ("t_ns=" + "9" * 5000, 0.0)):
+        message = messages.fill_commands(messages.make_commands(N_A), T0 + MS, np.full(N_A, tau))
+        message.layout.dim[0].label = label
+        for publisher in (stranger,) if tau == 0.02 else (stranger, plant.commands):
+            publisher.publish(message)
+    plant.rig.settle(0.2)
+    assert plant.stamps()[-1] == T0 + MS
+    plant.send(T0 + MS, np.full(N_A, 0.03))
+    plant.wait_for(T0 + 2 * MS)
+    assert np.allclose(plant.states[-1].effort, 0.03)
+    plant.rig.node.destroy_publisher(stranger)
+
+
 def test_a_silent_bridge_ends_the_plant_with_its_name(make_rig: Callable[..., Any]) -> None:
     silent = PlantRig(make_rig, "lockstep", command_timeout_s=0.2)
     with pytest.raises(StackError, match="no command for t = 1.000 s.*command_bridge"):
