@@ -2,12 +2,13 @@
 
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 
+from contact_mpc.errors import StackError
 from contact_mpc.ros.messages.qos import Topic, qos_profile
 from contact_mpc.ros.messages.serialized import read_stamp_ns
 from contact_mpc.ros.runtime.direct_reader import DirectReader
@@ -58,6 +59,7 @@ class Channel:
     def __init__(self, reader: DirectReader, subscription: Any, node: Node, topic: Topic) -> None:
         self._reader, self._subscription, self._node, self._topic = reader, subscription, node, topic
         self._publisher: Publisher | None = None
+        self._intruder: Publisher | None = None
         self.connect()
         self.spoiler = Spoiler()
         self.history: deque[bytes] = deque(maxlen=HISTORY)
@@ -65,6 +67,22 @@ class Channel:
         self.offset_ns = 0
         self.first_spoilt_ns: int | None = None
         self.first_spoilt_stamp_ns: int | None = None
+
+    @property
+    def msg_type(self) -> Any:
+        """Class of the messages."""
+        return self._topic.msg_type
+
+    def intrude(self, spoiler: Spoiler, wait: Callable[[Callable[[], bool]], bool]) -> int:
+        """Send the newest message, spoilt, from a publisher of its own; returns when, monotonic clock, ns."""
+        profile = qos_profile(self._topic.quality, "realtime")
+        self._intruder = self._node.create_publisher(self._topic.msg_type, self._topic.name, profile)
+        if not wait(lambda: self._intruder is not None and self._intruder.get_subscription_count() > 0):
+            raise StackError(f"nobody listens to {self._topic.name}")
+        now_ns = time.monotonic_ns()
+        for item in spoiler.take(self.history[-1], now_ns):
+            self._intruder.publish(item)
+        return now_ns
 
     def spoil(self, spoiler: Spoiler) -> None:
         """Begin a fault."""
@@ -74,6 +92,9 @@ class Channel:
     def mend(self) -> None:
         """End the fault."""
         self.spoiler = Spoiler()
+        if self._intruder is not None:
+            self._node.destroy_publisher(self._intruder)
+            self._intruder = None
 
     def disconnect(self) -> None:
         """Take the publisher away."""

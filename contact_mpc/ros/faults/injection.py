@@ -188,6 +188,10 @@ class Injector:
             rig.supervisor.signal(kind.node, kind.number)
         elif kind.action == "stop_service":
             rig.supervisor.call("stop", SERVICE_TIMEOUT_S)
+        elif kind.action == "stranger":
+            assert kind.channel is not None and kind.spoil is not None
+            channel = rig.channels[kind.channel]
+            now_ns = channel.intrude(kind.spoil(channel), lambda done: rig.run_until(done, SERVICE_TIMEOUT_S))
         elif kind.action == "disk_full":
             self._fill_disk()
         else:

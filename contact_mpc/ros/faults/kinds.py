@@ -1,13 +1,15 @@
 """The kinds of faults: what is done, which name is expected for it, and when its detection is due at the latest.
 
-Limits of detection (see `limits.py`): "first" the first spoilt message; "state_fault" the age of the state that is a
-fault; "lag" the arrival of the first state that is so late, which a growing delay postpones by that delay; "plan_due"
-the instant at which the first spoilt plan takes effect; "plan_age" the age at which the last good plan is stale;
-"pose_age" the age at which the estimator gives up, with one tick of the tracker and the delay of its plan; "exit" the
-system's report that a killed process has ended, which comes after it took the memory back; "act" the act itself;
-"wind_down" the time to zero torque; "flush" the recorder's next write.
+Limits of detection (see `limits.py`): "first" the first spoilt message; "lead" the first one whose stamp is too far
+ahead of the clock; "state_fault" the age of the state that is a fault; "lag" the arrival of the first state that is
+so late, which a growing delay postpones by that delay; "plan_due" the instant at which the first spoilt plan takes
+effect; "plan_age" the age at which the last good plan is stale; "pose_age" the age at which the estimator gives up,
+with one tick of the tracker and the delay of its plan; "exit" the system's report that a killed process has ended,
+which comes after it took the memory back; "act" the act itself; "wind_down" the time to zero torque; "flush" the
+recorder's next write.
 """
 
+import copy
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,16 +21,23 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from contact_mpc.ros.faults.channel import Channel, Spoiler
-from contact_mpc.ros.faults.spoilers import Delay, Edit, Multiply, Replay, Stop
+from contact_mpc.ros.faults.spoilers import Delay, Edit, Flood, Multiply, Pad, Ramp, Replay, Stop
 from contact_mpc.ros.messages import conversions as messages
 
-Limit = Literal["first", "state_fault", "lag", "plan_due", "plan_age", "pose_age", "exit", "act", "wind_down", "flush"]
-Action = Literal["message", "kill", "signal", "stop_service", "late_discovery", "disk_full"]
+Limit = Literal[
+    "first", "lead", "state_fault", "lag", "plan_due", "plan_age", "pose_age", "exit", "act", "wind_down", "flush"
+]
+Action = Literal["message", "kill", "signal", "stop_service", "late_discovery", "disk_full", "stranger"]
 SHIFT_NS = 1_000_000_000
 PLAN_COPIES, PLAN_SPACING_S = 10, 0.005  # of 20 Hz
 LAG_GROWTH = 0.5
 OLD_STATES = 300  # ms ago
 OLD_PLANS = 6
+PACE = 2  # times as fast as the clock
+MS = 1_000_000
+FLOOD_SPACING_S = 1e-4
+PADDING_BYTES = 1_000_000
+RUN_AWAY_RAD_S = 190.0
 
 
 @dataclass(frozen=True)
@@ -115,6 +124,32 @@ def _run_away(message: JointTrajectory) -> None:
         point.positions = [value + 30.0 * t_s for value in message.points[0].positions]
 
 
+def _add_to_position(message: JointState, shift_rad: float) -> None:
+    _set_positions(message, lambda q: q + shift_rad)
+
+
+def _set_velocity(value: float) -> Callable[[Channel], Spoiler]:
+    """Let every joint say that it moves, while its position does not."""
+    return _edit_state(lambda message: setattr(message, "velocity", [value] * len(message.name)))
+
+
+def _set_plan(name: str, value: float) -> Callable[[Channel], Spoiler]:
+    def change(message: JointTrajectory) -> None:
+        for point in message.points:
+            setattr(point, name, [value] * len(message.joint_names))
+
+    return _edit_plan(change)
+
+
+def _lengthen_plan(message: JointTrajectory) -> None:
+    """Put the last point a thousand times at the end, 1 ms apart."""
+    last_ns = messages.from_stamp(message.points[-1].time_from_start)
+    for k in range(1, 1001):
+        point = copy.copy(message.points[-1])
+        point.time_from_start = messages.to_duration((last_ns + k * MS) * 1e-9)
+        message.points.append(point)
+
+
 def _add_to_plan(message: JointTrajectory, value: float) -> None:
     for point in message.points:
         point.positions = [position + value for position in point.positions]
@@ -147,6 +182,14 @@ def _kill(node: str, expected: str, limit: Limit) -> FaultKind:
 
 def _end(name: str, number: int) -> FaultKind:
     return FaultKind(name, ("INACTIVE",), "wind_down", action="signal", node="command_bridge", number=number)
+
+
+def _stranger(channel: str, expected: str, change: Callable[[Any], None]) -> FaultKind:
+    """Let another publisher send what has just come on a channel, changed."""
+    return FaultKind(
+        f"{channel}_stranger", (expected,), "act", channel, lambda ch: Edit(ch.msg_type, change), action="stranger",
+        history=1,
+    )  # fmt: skip
 
 
 def _set(value: float) -> Callable[[Channel], Spoiler]:
@@ -182,6 +225,26 @@ _KINDS = (
         "clock_forward", ("CLOCK_FORWARD",), "first", "state",
         _edit_state(lambda message: _shift_stamp(message, SHIFT_NS)),
     ),
+    _state("velocity_huge", "STATE_VELOCITY", "first", _set_velocity(1e308)),
+    _state("velocity_impossible", "STATE_VELOCITY", "first", _set_velocity(50.0)),
+    _state("velocity_denied", "STATE_MISMATCH", "first", _set_velocity(14.0)),
+    _state(
+        "runs_away", "STATE_MISMATCH", "first",
+        lambda _channel: Ramp(JointState, lambda message, k: _add_to_position(message, k * 1e-3 * RUN_AWAY_RAD_S)),
+    ),
+    FaultKind(
+        "clock_fast", ("CLOCK_FORWARD",), "lead", "state",
+        lambda _channel: Ramp(JointState, lambda message, k: _shift_stamp(message, k * (PACE - 1) * MS)),
+    ),
+    _state("flood", "", "first", lambda _channel: Flood(FLOOD_SPACING_S)),
+    _state("long", "STATE_REFUSED", "state_fault", lambda _channel: Pad(PADDING_BYTES)),
+    _stranger("state", "STATE_STRANGER", lambda message: _add_to_position(message, 0.1)),
+    _stranger("plan", "PLAN_STRANGER", lambda message: _add_to_plan(message, 0.1)),
+    _plan("velocity_huge", "PLAN_REFUSED", "plan_due", _set_plan("velocities", 1e9)),
+    _plan("effort_huge", "PLAN_REFUSED", "plan_due", _set_plan("effort", 1e9)),
+    _plan("many_points", "PLAN_REFUSED", "plan_due", _edit_plan(_lengthen_plan)),
+    _plan("long", "PLAN_REFUSED", "plan_due", lambda _channel: Pad(PADDING_BYTES)),
+    _plan("flood", "PLAN_OLD", "first", lambda _channel: Flood(FLOOD_SPACING_S)),
     _plan("stopped", "PLAN_STALE", "plan_age", lambda _channel: Stop()),
     _plan("nan", "PLAN_REFUSED", "plan_due", _edit_plan(lambda message: _add_to_plan(message, float("nan")))),
     _plan("length", "PLAN_REFUSED", "plan_due", _edit_plan(_shorten_plan)),

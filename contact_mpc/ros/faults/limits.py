@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from contact_mpc.control.bridge.config import BridgeConfig
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.ros.faults.channel import Channel
-from contact_mpc.ros.faults.kinds import LAG_GROWTH, Limit
+from contact_mpc.ros.faults.kinds import LAG_GROWTH, PACE, Limit
 from contact_mpc.ros.nodes.recorder import FLUSH_PERIOD_S
 
 NS_PER_S = 1_000_000_000
@@ -49,6 +49,8 @@ class DetectionLimits:
             return state.last_sent_ns + round(config.state_fault_s * NS_PER_S)
         if limit == "lag":
             return first_ns + round(config.state_lag_s * (1.0 + 1.0 / LAG_GROWTH) * NS_PER_S)
+        if limit == "lead":
+            return first_ns + round(config.clock_jump_s / (PACE - 1) * NS_PER_S)
         if limit == "plan_due":
             stamp_ns = plan.first_spoilt_stamp_ns or plan.last_stamp_ns
             return max(first_ns, stamp_ns + config.plan_delay_ns + state.offset_ns)

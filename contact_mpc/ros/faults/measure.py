@@ -21,6 +21,8 @@ DEFAULT_ESTIMATE_HZ = 200
 ALLOWED_MS = 20.0
 SHORT_FAULT = {"fault_hold_s": 0.1, "fault_ramp_s": 0.2}  # so that many faults fit in little time
 
+ON_A_ROBOT = {"simulated": False}  # the relay's states are judged as a robot's
+
 
 def check_kinds(names: Sequence[str]) -> list[str]:
     """Return the kinds wanted, all where none is named; raises ConfigError on an unknown one."""
@@ -61,7 +63,7 @@ def measure_faults(
         The stack cannot be started, or cannot be started again after a hang.
     """
     parameters = {name: dict(values) for name, values in parameters.items()}
-    parameters["command_bridge"] |= SHORT_FAULT
+    parameters["command_bridge"] |= SHORT_FAULT | ON_A_ROBOT
     bridge = _config_of(BridgeConfig, parameters["command_bridge"])
     estimator = parameters["state_estimator"]
     limits = DetectionLimits(

@@ -185,13 +185,12 @@ class FaultRig:
 
     def _judge_commands(self) -> None:
         while (taken := self._reader.take(self._commands)) is not None:
-            now_ns = time.monotonic_ns()
             try:
                 stamp_ns, values = messages.read_commands(taken[0], self._n_a)
             except InputError as error:
                 self.monitor.add_command_error(error)
             else:
-                self.monitor.add_command(stamp_ns, values, now_ns)
+                self.monitor.add_command(stamp_ns, values, taken[1])
 
     def _take_namings(self) -> None:
         while (taken := self._reader.take(self._safety)) is not None:

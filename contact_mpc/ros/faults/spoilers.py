@@ -93,3 +93,50 @@ class Multiply(Spoiler):
         while self._queue and self._queue[0][0] <= now_ns:
             out.append(self._queue.popleft()[1])
         return out
+
+
+class Ramp(Spoiler):
+    """Messages pass with contents that drift: `change` gets the message and its number, 1 for the first."""
+
+    def __init__(self, msg_type: Any, change: Callable[[Any, int], None]) -> None:
+        self._type, self._change, self._count = msg_type, change, 0
+
+    def take(self, data: bytes, now_ns: int) -> Sequence[bytes]:
+        """Return the changed message."""
+        self._count += 1
+        message = deserialize_message(data, self._type)
+        self._change(message, self._count)
+        return (serialize_message(message),)
+
+
+class Flood(Spoiler):
+    """Messages pass, and the newest one again every `spacing_s`, far more often than anybody can answer."""
+
+    def __init__(self, spacing_s: float) -> None:
+        self._spacing_ns = round(spacing_s * 1e9)
+        self._newest: bytes | None = None
+        self._sent_ns = 0
+
+    def take(self, data: bytes, now_ns: int) -> Sequence[bytes]:
+        """Return the message and remember it."""
+        self._newest, self._sent_ns = data, now_ns
+        return (data,)
+
+    def due(self, now_ns: int) -> Sequence[bytes]:
+        """Return as many copies as the time since the last one asks for."""
+        if self._newest is None:
+            return ()
+        count = (now_ns - self._sent_ns) // self._spacing_ns
+        self._sent_ns += count * self._spacing_ns
+        return (self._newest,) * count
+
+
+class Pad(Spoiler):
+    """Messages pass with so many bytes that belong to nothing at their end."""
+
+    def __init__(self, count: int) -> None:
+        self._padding = bytes(count)
+
+    def take(self, data: bytes, now_ns: int) -> Sequence[bytes]:
+        """Return the longer message."""
+        return (data + self._padding,)

@@ -1,8 +1,9 @@
 """Judges what passes on the wire between bridge and robot, from the URDF's limits alone.
 
 It knows neither the guard nor its state. Commands: right length, finite, within the effort (or position) limits, and
-from one to the next no further than a rate allows in the time between them; a command after a pause is the first of a
-new start and may be anywhere within the limits (torque), or near the measured position (setpoint).
+from one to the next no further than a rate allows, by their stamps and by the clock (see `ChangeJudge`); a command
+after a pause is the first of a new start and may be anywhere within the limits (torque), or near the measured position
+(setpoint).
 
 How far the robot itself leaves the limits is measured beside that: a joint without torque may drift into its stop.
 """
@@ -13,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from contact_mpc.errors import InputError
+from contact_mpc.ros.faults.change_judge import ChangeJudge
 from contact_mpc.settings.arrays import FloatArray
 
 PAUSE_NS = 100_000_000  # a bridge that runs sends every millisecond, also in fault; one that starts is silent for 250
-SLACK_NS = 2_000_000  # of receipt against sending
 START_DISTANCE_RAD = 0.05  # a setpoint that another controller's torque keeps off the measured position
 ROUNDING = 1e-9
 
@@ -30,6 +31,7 @@ class WireLimits:
     v_max: FloatArray
     tau_max: FloatArray
     tau_rate: FloatArray
+    period_ns: int = 1_000_000
 
 
 class WireMonitor:
@@ -62,7 +64,8 @@ class WireMonitor:
         self.commands = self.states = 0
         self.newest: FloatArray | None = None
         self._q: FloatArray | None = None
-        self._stamp_ns = self._receipt_ns = 0
+        self._sent_ns = 0
+        self._changes = ChangeJudge(limits.tau_rate if self._is_effort else limits.v_max, limits.period_ns)
         self.clear()
 
     def clear(self) -> None:
@@ -70,7 +73,7 @@ class WireMonitor:
         self.examples: dict[str, str] = {}
         self.largest_position_excess_rad = self.largest_velocity_excess_rad_s = -np.inf
 
-    def add_command(self, stamp_ns: int | None, values: FloatArray, receipt_ns: int) -> None:
+    def add_command(self, stamp_ns: int | None, values: FloatArray, sent_ns: int) -> None:
         """Judge a command.
 
         Parameters
@@ -79,8 +82,8 @@ class WireMonitor:
             Stamp that it carries, ns.
         values : array
             Torque, N m, or setpoint, rad.
-        receipt_ns : int
-            When it was received, monotonic clock, ns.
+        sent_ns : int
+            When it was published, by any clock that goes on, ns.
         """
         x = self._limits
         self.commands += 1
@@ -92,8 +95,8 @@ class WireMonitor:
             self._check("torque", np.abs(values) - x.tau_max, values)
         else:
             self._check("position", np.maximum(x.q_min - values, values - x.q_max), values)
-        self._check_change(stamp_ns, values, receipt_ns)
-        self.newest, self._stamp_ns, self._receipt_ns = values, stamp_ns or 0, receipt_ns
+        self._check_change(stamp_ns, values, sent_ns)
+        self.newest, self._sent_ns = values, sent_ns
 
     def add_command_error(self, error: InputError) -> None:
         """Count a command that could not even be read."""
@@ -110,17 +113,15 @@ class WireMonitor:
         self.largest_position_excess_rad = max(self.largest_position_excess_rad, excess_rad)
         self.largest_velocity_excess_rad_s = max(self.largest_velocity_excess_rad_s, excess_rad_s)
 
-    def _check_change(self, stamp_ns: int | None, values: FloatArray, receipt_ns: int) -> None:
-        """Bound the change by the rate times the longer of the times between stamps and between receipts."""
-        x, pause_ns = self._limits, receipt_ns - self._receipt_ns
-        if self.newest is None or pause_ns > PAUSE_NS:
+    def _check_change(self, stamp_ns: int | None, values: FloatArray, sent_ns: int) -> None:
+        """Bound the change by the rate and the time that has passed; without a stamp that is none."""
+        if self.newest is None or sent_ns - self._sent_ns > PAUSE_NS:
+            self._changes.forget()
             if not self._is_effort and self._q is not None:
                 self._check("jump", np.abs(values - self._q) - START_DISTANCE_RAD, values)
-            return
-        advance_ns = 0 if stamp_ns is None else stamp_ns - self._stamp_ns
-        elapsed_s = (max(advance_ns if 0 < advance_ns < PAUSE_NS else 0, pause_ns) + SLACK_NS) * 1e-9
-        rate = x.tau_rate if self._is_effort else x.v_max
-        self._check("jump" if self._is_effort else "velocity", np.abs(values - self.newest) - rate * elapsed_s, values)
+        excess = self._changes.judge(stamp_ns or 0, sent_ns, values)
+        if excess is not None:
+            self._count("jump" if self._is_effort else "velocity", excess)
 
     def _check(self, kind: str, excess: FloatArray, values: FloatArray) -> None:
         if np.any(excess > ROUNDING):

@@ -21,7 +21,7 @@ from contact_mpc.ros.faults.injection import Injection
 from contact_mpc.ros.faults.kinds import KINDS, LAG_GROWTH
 from contact_mpc.ros.faults.limits import DetectionLimits
 from contact_mpc.ros.faults.measure import check_kinds, summarise
-from contact_mpc.ros.faults.spoilers import Delay, Multiply, Replay, Stop
+from contact_mpc.ros.faults.spoilers import Delay, Flood, Multiply, Pad, Replay, Stop
 
 MS = 1_000_000
 SIGNS_OF_LOAD = ("STATE_RATE", "STATE_DELAYED", "STATE_LOST", "STATE_LATE")  # none of the injected kinds leads to these
@@ -67,6 +67,15 @@ def test_spoilers_stop_delay_and_replay() -> None:
     assert Replay([b"1", b"2"], frozen=True).take(b"x", 0) == (b"2",)
 
 
+def test_a_flood_repeats_the_newest_message_and_padding_lengthens_it() -> None:
+    flood = Flood(1e-4)
+    assert flood.due(MS) == ()
+    assert flood.take(b"a", 0) == (b"a",)
+    assert flood.due(MS) == (b"a",) * 10
+    assert flood.due(MS) == ()
+    assert Pad(3).take(b"a", 0) == (b"a\0\0\0",)
+
+
 def test_a_multiplied_plan_comes_at_once_and_again_with_later_stamps() -> None:
     from rclpy.serialization import serialize_message
     from trajectory_msgs.msg import JointTrajectory
@@ -105,6 +114,7 @@ def test_limits_of_detection_follow_from_the_parameters() -> None:
 
     assert due_ms("act") == 10.0
     assert due_ms("first") == 11.0
+    assert due_ms("lead") == pytest.approx(11.0 + 100.0)  # at twice the clock's pace
     assert due_ms("state_fault") == 7.0 + 50.0
     assert due_ms("lag") == pytest.approx(11.0 + 30.0 / LAG_GROWTH + 30.0)  # sent after 60 ms, 30 ms on the way
     assert due_ms("plan_age") == 1000.0 + 5.0 + 20.0 + 50.0 + 50.0

@@ -25,8 +25,8 @@ def send(monitor: WireMonitor, *values: float, after_ms: float = 1.0, stamp_ms: 
 
 
 def test_what_is_within_the_limits_passes() -> None:
-    assert send(make(), 1.4, -1.4) == {}  # 500 N m/s over 1 ms and the slack of 2 ms
-    assert send(make("position"), 0.005, -0.005) == {}
+    assert send(make(), 0.9, -0.9) == {}  # 500 N m/s over 1 ms by the stamps and the slack of 1 ms
+    assert send(make("position"), 0.0039, -0.0039) == {}
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,8 @@ def test_what_is_within_the_limits_passes() -> None:
     [
         ("effort", (0.0,), "length"),
         ("effort", (np.nan, 0.0), "non_finite"),
-        ("effort", (2.0, 0.0), "jump"),
-        ("position", (0.01, 0.0), "velocity"),
+        ("effort", (1.1, 0.0), "jump"),
+        ("position", (0.0041, 0.0), "velocity"),
     ],
 )
 def test_each_violation_of_a_command_is_counted(interface: str, values: tuple[float, ...], kind: str) -> None:
@@ -50,6 +50,14 @@ def test_limits_hold_also_where_time_allows_the_change() -> None:
 def test_a_leap_of_the_stamps_allows_no_leap_of_the_command() -> None:
     assert send(make(), 4.0, 0.0, stamp_ms=1000.0) == {"jump": 1}
     assert send(make(), 4.0, 0.0, stamp_ms=-1000.0) == {"jump": 1}
+
+
+def test_stamps_that_run_faster_than_the_clock_allow_no_more_than_the_slack_once() -> None:
+    monitor, found = make(), []
+    for k in range(1, 5):  # 1 N m with every millisecond, for which the stamps say 2 ms
+        monitor.add_command(2 * k * MS, np.full(2, float(k)), 10**9 + k * MS)
+        found.append(monitor.violations["jump"])
+    assert found == [0, 0, 1, 2]
 
 
 def test_after_a_pause_a_setpoint_must_be_near_the_measured_position_and_a_torque_within_its_limits() -> None:
