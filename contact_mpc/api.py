@@ -71,7 +71,7 @@ class Task(TaskConfig):
                 f"{self.path}: the best of {samples} postures (seed {seed}) holds the object over {100 * share:.0f} % "
                 "of its turns; try more samples or another seed"
             )
-        return replace(self, start_q=best.q, start_u=best.grasp.u)
+        return replace(self, start_q=best.q, start_u=best.grasp.u, has_start=True)
 
     def plan(self) -> Plan:
         """Return the plan of the task by the planner that its file names.

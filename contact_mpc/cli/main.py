@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from contact_mpc.cli import bench, study
+from contact_mpc.cli import bench, new, study
 from contact_mpc.cli.interrupts import interruptible
 from contact_mpc.cli.lazy import Command, build_group, first_word
 from contact_mpc.cli.output import EXIT_INTERRUPTED, reserved_stdout
@@ -28,6 +28,7 @@ COMMANDS = {
 
 GROUPS = (
     ("bench", bench, "Measure speed and timing on this machine."),
+    ("new", new, "Write files of one's own from a few words."),
     ("study", study, "Answer questions about the method by many runs."),
 )
 

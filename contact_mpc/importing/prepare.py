@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from contact_mpc.errors import ConfigError, ModelError
-from contact_mpc.importing.primitives import fit_primitives, load_points
+from contact_mpc.importing.primitives import fit_mesh
 from contact_mpc.model.rotations import rotation_from_rpy, rpy_from_rotation
 from contact_mpc.model.urdf import DRAKE, MOVING_JOINTS, SHAPES, Pose, mesh_path
 from contact_mpc.settings.arrays import FloatArray
@@ -88,15 +88,15 @@ def _replace_meshes(link: ET.Element, path: Path) -> list[str]:
         name = f"{path}: link '{link.get('name')}'"
         file, scale = _mesh_file(mesh, path, name), _numbers(mesh, "scale", "1 1 1", name)
         try:
-            found = fit_primitives(load_points(file, tuple(scale.tolist())), str(file))
+            found = fit_mesh(file, (float(scale[0]), float(scale[1]), float(scale[2])))
         except ModelError as error:
             raise ModelError(f"{name}: {error}") from error
         X_LM = _pose(collision.find("origin"), name)
         link.remove(collision)
         for piece in found:
             element = ET.SubElement(link, "collision")
-            _add_origin(element, X_LM @ piece.X_MG)
-            _add_shape(element, piece.kind, piece.size)
+            add_origin(element, X_LM @ piece.X_MG)
+            add_shape(element, piece.kind, piece.size)
         kinds, error_mm = ", ".join(piece.kind for piece in found), 1e3 * max(piece.error_m for piece in found)
         notes.append(f"link '{link.get('name')}': mesh {file.name} as {kinds}, off by up to {error_mm:.1f} mm")
     return notes
@@ -109,7 +109,8 @@ def _mesh_file(mesh: ET.Element, path: Path, name: str) -> Path:
         raise ModelError(f"{name}: {error}") from error
 
 
-def _add_shape(collision: ET.Element, kind: str, size: tuple[float, ...]) -> None:
+def add_shape(collision: ET.Element, kind: str, size: tuple[float, ...]) -> None:
+    """Add the <geometry> of a shape, m."""
     geometry = ET.SubElement(collision, "geometry")
     values = {"size": _text(np.array(size))} if kind == "box" else dict(zip(SHAPES[kind], map(repr, size), strict=True))
     ET.SubElement(geometry, kind, values)
@@ -241,7 +242,8 @@ def _numbers(element: ET.Element, key: str, default: str, name: str) -> FloatArr
     return values
 
 
-def _add_origin(element: ET.Element, pose: Pose) -> None:
+def add_origin(element: ET.Element, pose: Pose) -> None:
+    """Add the <origin> of a pose."""
     rpy = rpy_from_rotation(np.ascontiguousarray(pose.R))
     ET.SubElement(element, "origin", xyz=_text(pose.p), rpy=_text(rpy))
 

@@ -22,9 +22,10 @@ from contact_mpc.settings.arrays import FloatArray
 LARGEST_MESH_M = 10.0
 SMALLEST_MESH_M = 1e-5
 DIRECTIONS = 200  # points of a primitive that are held against the hull
-MOST_POINTS = 300  # of the hull, in the fit
+MOST_POINTS = 200  # of the hull, in the fit
 MOST_PIECES = 3
 EVALUATIONS = 30  # of a fit
+PREFERENCE = {"sphere": 0.8, "capsule": 0.9}  # factors on errors: what is rounder rolls better, and costs less
 NEAR_M, NEAR_SHARE = 1e-3, 0.05  # an error below either, the latter of the part's size, is near enough
 CUTS = (0.35, 0.5, 0.65)  # of the extent along an axis
 SAMPLES_PER_EDGE = 6  # of a triangle that is cut
@@ -66,6 +67,12 @@ def load_points(path: Path, scale: tuple[float, float, float]) -> FloatArray:
     if not SMALLEST_MESH_M < size < LARGEST_MESH_M:
         raise ModelError(f"{path}: the mesh is {size:g} m large; is it in mm? give <mesh scale> that makes it metres")
     return _sample_triangles(points, np.array(triangles, dtype=np.int64).reshape(-1, 3), LONG_EDGE_SHARE * size)
+
+
+@lru_cache(maxsize=256)
+def fit_mesh(path: Path, scale: tuple[float, float, float]) -> tuple[Primitive, ...]:
+    """Return the primitives of a mesh file; raises ModelError as `load_points` and `fit_primitives`."""
+    return tuple(fit_primitives(load_points(path, scale), str(path)))
 
 
 def _sample_triangles(points: FloatArray, triangles: IntArray, length: float) -> FloatArray:
@@ -130,7 +137,7 @@ def _fit(points: FloatArray) -> Primitive | None:
     fits = [_fit_sphere(surface), *_fit_capsules(vertices, surface), *_fit_boxes(vertices)]
     fits = [fit for fit in fits if np.max(fit[1]) < 2.0 * extent]
     errors = [_error(kind, size, pose, surface, hull.equations) for kind, size, pose in fits]
-    best = int(np.argmin(errors))
+    best = int(np.argmin([PREFERENCE.get(fit[0], 1.0) * error for fit, error in zip(fits, errors, strict=True)]))
     kind, size, pose = fits[best]
     return Primitive(kind, tuple(float(value) for value in size), pose, errors[best])
 
@@ -197,13 +204,14 @@ def _frame_along(z: FloatArray) -> FloatArray:
 
 
 def _error(kind: str, size: FloatArray, pose: Pose, surface: FloatArray, equations: FloatArray) -> float:
-    inside = np.abs(_signed_distance(kind, size, (surface - pose.p) @ pose.R))
+    inside = np.abs(signed_distance(kind, size, (surface - pose.p) @ pose.R))
     points = _surface_points(kind, size) @ pose.R.T + pose.p
     outside = np.max(points @ equations[:, :3].T + equations[:, 3], axis=1)
     return float(max(inside.max(), outside.max()))
 
 
-def _signed_distance(kind: str, size: FloatArray, p: FloatArray) -> FloatArray:
+def signed_distance(kind: str, size: FloatArray, p: FloatArray) -> FloatArray:
+    """Return the distance of points p (n, 3), in the frame of a sphere, capsule or box, from its surface, m."""
     if kind == "sphere":
         return np.asarray(np.linalg.norm(p, axis=1) - size[0])
     if kind == "capsule":

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from contact_mpc.errors import PlanError
+from contact_mpc.optimisation.trajectory import TrajoptConfig
 from contact_mpc.planning.grasp.search import GraspCandidate, GraspSearch, search_grasp
 from contact_mpc.planning.trajopt.task import object_path
 from contact_mpc.task.task import TaskConfig
@@ -18,7 +19,8 @@ def make_search(task: TaskConfig, seed: int, spread_rad: float = 0.0) -> GraspSe
     return GraspSearch(
         task.system, task.start_q,
         lambda q: [object_path(turn, q, INSTANTS)[:, : task.system.n_q_u] for turn in turns],
-        seed, minimum_force_n=float(task.planner.get("minimum_force_n", 1.0)), spread_rad=spread_rad,
+        seed, minimum_force_n=float(task.planner.get("minimum_force_n", 1.0)),
+        friction=_cone_friction(task), spread_rad=spread_rad,
     )  # fmt: skip
 
 
@@ -39,8 +41,15 @@ def draw_start(task: TaskConfig, seed: int) -> TaskConfig:
     for _ in range(MOST_DRAWS):
         candidate = search.sample()
         if candidate is not None:
-            return replace(task, start_q=candidate.q, start_u=candidate.grasp.u)
+            return replace(task, start_q=candidate.q, start_u=candidate.grasp.u, has_start=True)
     raise PlanError(f"{task.path}: none of {MOST_DRAWS} postures (seed {seed}) balances the object; move its start")
+
+
+def _cone_friction(task: TaskConfig) -> float:
+    """Return the friction of the cones that a plan of the task will roll in."""
+    config = TrajoptConfig()
+    given = task.planner.get("grasp_friction") or task.planner.get("friction", config.friction)
+    return float(given)
 
 
 def _further(task: TaskConfig) -> TaskConfig:

@@ -13,6 +13,7 @@ from contact_mpc.errors import ConfigError
 from contact_mpc.settings.resources import resource, resource_names
 from contact_mpc.settings.strict_yaml import parse_yaml
 from contact_mpc.settings.yaml_files import read_yaml
+from contact_mpc.task.node_defaults import write_node_parameters
 from contact_mpc.task.task import TaskConfig
 
 KEY = "ros__parameters"
@@ -87,10 +88,10 @@ def apply_setting(parameters: dict[str, dict[str, Any]], setting: str) -> None:
 
 
 def default_parameter_file(task: TaskConfig) -> str:
-    """Return the name of the parameter file of a task: its own in config/nodes, else its system's, else its robot's."""
+    """Return the parameter file of a task: its own in config/nodes, its system's, its robot's, or a derived one."""
     names = (task.name, task.system.name, task.system.config.robots[0].name)
     known = resource_names("nodes")
-    return next((name for name in names if name in known), task.system.name)
+    return next((name for name in names if name in known), None) or str(write_node_parameters(task))
 
 
 def _entries(tree: dict[str, Any], prefix: str, file: Path) -> list[tuple[str, dict[str, Any]]]:

@@ -16,6 +16,7 @@ from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.names import FileName, Name
 from contact_mpc.settings.resources import resource
 from contact_mpc.settings.yaml_files import read_yaml, validate
+from contact_mpc.task.derived import derive_planner
 
 NS_PER_S = 1_000_000_000
 GOAL_STREAM = 1  # of a trial's seed: its goal is drawn apart from its disturbances
@@ -71,7 +72,7 @@ class TaskFile(_Frozen):
     name: Name
     description: str = ""
     system: FileName = Field(description="name of a system or path of its YAML")
-    start: StartConfig
+    start: StartConfig | None = Field(default=None, description="none: `plan --grasp` finds one about the system's own")
     goal: GoalConfig
     duration_s: float = Field(gt=0.0, le=600.0, description="time of the motion, s")
     hold_s: float = Field(ge=0.0, le=600.0, description="time to hold at the goal, s")
@@ -84,6 +85,10 @@ class TaskFile(_Frozen):
     reference: ReferenceConfig | None = Field(default=None, description="source of the plan; optimised where left out")
     disturbance: dict[str, Any] = Field(
         default_factory=dict, description="ranges that trials of the task draw from, where not the package's"
+    )
+    nodes: dict[str, dict[str, Any]] = Field(
+        default_factory=dict,
+        description="parameters by node on top of the derived ones, where config/nodes has no file",
     )
 
 
@@ -123,6 +128,8 @@ class TaskConfig:
     reference: ReferenceConfig | None = None
     disturbance: dict[str, Any] = field(default_factory=dict)
     has_random_goal: bool = False
+    has_start: bool = True
+    nodes: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def with_random_goal(self, seed: int) -> Self:
         """Return the task with the rotation of its goal drawn uniformly from SO(3)."""
@@ -183,12 +190,9 @@ def load_task(name: str | Path) -> TaskConfig:
     file = validate(TaskFile, read_yaml(path), path)
     beside = path.parent / file.system
     system = load_system(beside if beside.is_file() else file.system)
-    start_a = _by_joint(system, file.start.joints_rad, f"{path}: start.joints_rad")
-    start_u = _by_joint(system, file.start.commands_rad, f"{path}: start.commands_rad")
-    q = system.q_default.copy()
-    q[system.n_q_u :] = start_a
-    R_WB = rotation_from_rpy(np.array(file.start.object_rpy_rad))
-    q[: system.n_q_u] = system.q_from_object_pose(R_WB, np.array(file.start.object_position_m), q)
+    if not system.config.objects:
+        raise ConfigError(f"{path}: system '{system.name}' has no object to move; `contact-mpc new task` adds one")
+    q, start_u = _start(system, file.start, path)
     axis = unit_vector(np.array(file.goal.rotation_axis))
     if axis is None:
         raise ConfigError(f"{path}: goal.rotation_axis = {file.goal.rotation_axis}; expected a direction")
@@ -205,13 +209,26 @@ def load_task(name: str | Path) -> TaskConfig:
         file.hold_s,
         file.tolerance_deg,
         file.tolerance_mm,
-        file.planner,
+        file.planner if "method" in file.planner else {**derive_planner(system), **file.planner},
         file.goal.rotation_axes,
         drop_distance_m=file.drop_distance_m,
         reference=file.reference,
         disturbance=file.disturbance,
         has_random_goal=file.goal.is_random,
+        has_start=file.start is not None,
+        nodes=file.nodes,
     )
+
+
+def _start(system: System, start: StartConfig | None, path: Path) -> tuple[FloatArray, FloatArray]:
+    """Return q (n_q,) and u (n_a,) at the start, those of the system where the task has none."""
+    q = system.q_default.copy()
+    if start is None:
+        return q, q[system.n_q_u :].copy()
+    q[system.n_q_u :] = _by_joint(system, start.joints_rad, f"{path}: start.joints_rad")
+    R_WB = rotation_from_rpy(np.array(start.object_rpy_rad))
+    q[: system.n_q_u] = system.q_from_object_pose(R_WB, np.array(start.object_position_m), q)
+    return q, _by_joint(system, start.commands_rad, f"{path}: start.commands_rad")
 
 
 def _by_joint(system: System, values: dict[str, float], source: str) -> FloatArray:

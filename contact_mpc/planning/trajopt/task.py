@@ -87,6 +87,8 @@ def optimise_trajectory(
     task: TaskConfig, config: TrajoptConfig, progress: Callable[[int, float], None] | None = None
 ) -> TrajoptResult:
     """Plan a task from its start; progress(iteration, cost) is called after each iteration."""
+    if not task.has_start:
+        raise PlanError(f"{task.path}: the task has no start; find one: contact-mpc plan {task.path} --grasp --write")
     system = task.system
     T = max(1, round(task.duration_s / config.h_s))
     _check_size(task, config, T)

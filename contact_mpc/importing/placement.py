@@ -1,0 +1,86 @@
+"""Where an object lies among the fingertips: the place that most postures of every fingertip can touch.
+
+Of random joint postures the fingertips' positions are taken; of random places near them the one counts whose surface
+is near many of them for every finger, on different sides, and which the links that do not move leave free.
+"""
+
+import numpy as np
+
+from contact_mpc.errors import ConfigError
+from contact_mpc.importing.primitives import signed_distance
+from contact_mpc.importing.proposals import tip_points
+from contact_mpc.model.system import System
+from contact_mpc.settings.arrays import FloatArray
+
+POSTURES, PLACES = 1500, 600
+NEAR_M = 0.006  # of the surface, beside a fingertip's own size
+LEAST_SHARE = 2e-3  # of the postures that a finger must reach the object with
+CLEARANCE_M = 0.003
+
+
+def place_object(system: System, robot: str, tips: tuple[str, ...], half_extent_m: FloatArray, seed: int) -> FloatArray:
+    """Return the position (3,), m, of an object of these half extents (3,) among the fingertips of a robot.
+
+    Raises
+    ------
+    ConfigError
+        The robot has no fingertip, or no place exists that two of them reach: the object is too large or too far.
+    """
+    if not tips:
+        raise ConfigError(f"{system.path}: robot '{robot}' has no link with a shape to hold an object with")
+    rng = np.random.default_rng(seed)
+    q = system.q_default.copy()
+    clouds = np.empty((POSTURES, len(tips), 3))
+    for k in range(POSTURES):
+        q[system.n_q_u :] = rng.uniform(system.q_min, system.q_max)
+        clouds[k] = tip_points(system, robot, tips, q)
+    reach = float(np.mean(half_extent_m)) + _tip_sizes(system, robot, tips)
+    size = 2.0 * float(np.min(half_extent_m))
+    span = float(np.max(np.linalg.norm(clouds - clouds.mean(axis=1, keepdims=True), axis=2))) * 2.0
+    if len(tips) > 1 and size > span:
+        raise ConfigError(
+            f"the object is {1e3 * size:.0f} mm across, the open hand {1e3 * span:.0f} mm; take a smaller one"
+        )
+    centre, spread = clouds.mean(axis=(0, 1)), clouds.std(axis=(0, 1))
+    places = centre + rng.uniform(-1.5, 1.5, (PLACES, 3)) * spread
+    room = _room(system, places)
+    places = places[room > np.min(half_extent_m) + CLEARANCE_M]
+    scores = np.array([_score(clouds, place, reach) for place in places])
+    if not len(places) or not np.any(np.isfinite(scores)):
+        raise ConfigError(
+            f"found no place where fingertips of '{robot}' reach an object of {1e3 * size:.0f} mm ({len(tips)} tips, "
+            f"{POSTURES} postures); take another size, or place it by position_m in the system file"
+        )
+    return np.round(places[int(np.argmax(scores))], 4)
+
+
+def _tip_sizes(system: System, robot: str, tips: tuple[str, ...]) -> FloatArray:
+    found = []
+    for tip in tips:
+        shape = [g for g in system.geometries if (g.owner, g.link) == (robot, tip)][-1].shape
+        found.append(min(shape.size) * (0.5 if shape.kind == "box" else 1.0) if shape.size else 0.0)
+    return np.array(found)
+
+
+def _room(system: System, places: FloatArray) -> FloatArray:
+    """Return the distance of places (n, 3) from the nearest shape that does not move, m."""
+    room = np.full(len(places), np.inf)
+    for item in system.geometries:
+        if item.body < 0 and item.shape.kind in ("sphere", "capsule", "box"):
+            local = (places - item.X_BG.p) @ item.X_BG.R
+            room = np.minimum(room, signed_distance(item.shape.kind, np.array(item.shape.size), local))
+    return room
+
+
+def _score(clouds: FloatArray, place: FloatArray, reach: FloatArray) -> float:
+    """Return the mean log share of the postures that touch, plus how far apart the touching directions are."""
+    arms = clouds - place
+    distance = np.linalg.norm(arms, axis=2)
+    near = np.abs(distance - reach) < NEAR_M
+    shares = near.mean(axis=0)
+    useful = shares > LEAST_SHARE
+    if np.count_nonzero(useful) < min(2, len(reach)):
+        return -np.inf
+    directions = [(arms[near[:, i], i] / distance[near[:, i], i, None]).mean(axis=0) for i in np.flatnonzero(useful)]
+    balance = float(np.linalg.norm(np.mean(directions, axis=0)[:2]))  # across the vertical: the weight presses down
+    return float(np.mean(np.log(shares + 1e-4)) - 3.0 * balance)

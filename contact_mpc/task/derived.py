@@ -1,0 +1,55 @@
+"""Parameters of the planner that follow from a system, where a task's file does not give them.
+
+The least force per contact carries the objects' weight FORCE_PER_WEIGHT times over (a ball of 0.1 kg: 3 N, with which
+the shipped hand holds it; 1 N loses it), but uses no more than EFFORT_SHARE of what the weakest joint can press with.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from contact_mpc.model.kinematic_tree import FREE
+from contact_mpc.model.kinematics import dof_axes_into, forward_kinematics
+from contact_mpc.model.system import System
+from contact_mpc.settings.arrays import FloatArray
+
+GRASP_FRICTION = 0.4  # of the cones of a grasp: below any friction of the plant, for a margin
+FORCE_PER_WEIGHT = 3.0
+LEAST_FORCE_N, LARGEST_FORCE_N = 0.5, 30.0
+EFFORT_SHARE = 0.7
+LEAST_LEVER_M = 0.02
+
+
+def derive_planner(system: System) -> dict[str, Any]:
+    """Return the parameters of the planner that depend on the system."""
+    return {"minimum_force_n": least_force(system), "grasp_friction": GRASP_FRICTION}
+
+
+def least_force(system: System) -> float:
+    """Return the normal force per contact that holds the free objects against gravity, N."""
+    tree = system.tree
+    free = [b for b in range(len(tree.parent)) if tree.joint[b] == FREE]
+    weight = float(sum(tree.mass[b] for b in free) * np.linalg.norm(system.config.gravity_m_s2))
+    wanted = max(FORCE_PER_WEIGHT * weight, LEAST_FORCE_N) if free else 1.0
+    return float(f"{np.clip(wanted, min(LEAST_FORCE_N, _press(system)), min(LARGEST_FORCE_N, _press(system))):.2g}")
+
+
+def _press(system: System) -> float:
+    """Return the force that EFFORT_SHARE of the limits give at the end of the weakest joint's longest lever, N."""
+    tree = system.tree
+    R, p = forward_kinematics(tree, system.q_default)
+    count = len(tree.dof_body)
+    axes, origins = np.zeros((count, 3)), np.zeros((count, 3))
+    dof_axes_into(tree, R, p, axes, origins)
+    forces = []
+    for a in range(system.n_a):
+        d = system.n_v_u + a
+        carried = [g for g in system.geometries if g.body >= 0 and d in tree.chain[g.body, : tree.chain_count[g.body]]]
+        levers = [_lever(R[g.body] @ g.X_BG.p + p[g.body] - origins[d], axes[d]) for g in carried]
+        if levers:
+            forces.append(EFFORT_SHARE * system.tau_max_nm[a] / max(LEAST_LEVER_M, *levers))
+    return float(min(forces, default=LARGEST_FORCE_N))
+
+
+def _lever(arm: FloatArray, axis: FloatArray) -> float:
+    return float(np.linalg.norm(np.cross(axis, arm)))

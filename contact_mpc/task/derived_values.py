@@ -1,0 +1,20 @@
+"""What a task's files do not say and the package derives, for people to read and to override."""
+
+from contact_mpc.settings.resources import resource_names
+from contact_mpc.task.derived import derive_planner
+from contact_mpc.task.node_defaults import NODES
+from contact_mpc.task.task import TaskConfig
+
+
+def derived_values(task: TaskConfig) -> dict[str, str]:
+    """Return the derived values by key, as text; keys are those with which the task file overrides them."""
+    found = {}
+    if "method" not in task.planner:
+        for key, value in derive_planner(task.system).items():
+            given = task.planner.get(key)
+            found[f"planner.{key}"] = f"{value:g}" if given == value else f"{given:g}, derived: {value:g}"
+    if task.name not in resource_names("nodes"):
+        for node, values in NODES.items():
+            for key, value in values.items():
+                found[f"nodes.{node}.{key}"] = str(task.nodes.get(node, {}).get(key, value))
+    return found
