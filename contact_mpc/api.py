@@ -147,7 +147,7 @@ def simulate(
     *,
     plant: str = "drake",
     perturbation: PlantPerturbation | None = None,
-    controller: str = "tracker",
+    controller: str | None = None,
     settings: Sequence[str] = (),
     params: str | Path | None = None,
     seed: int = 0,
@@ -162,8 +162,8 @@ def simulate(
         Physics engine: "drake", "mujoco" or "gazebo". None of them is the model that the controller plans with.
     perturbation : PlantPerturbation, optional
         What differs between the plant and the model; nothing by default.
-    controller : str
-        What follows the reference, of `contact_mpc.loop.controllers`.
+    controller : str, optional
+        What follows the reference, of `contact_mpc.loop.controllers`; that of the parameter file by default.
     settings : sequence of str
         "node.key=value" on top of the parameter file, as ``--set`` takes them.
     params : str or Path, optional
@@ -257,7 +257,7 @@ def evaluate(
     seed: int = 0,
     axis: str = ALL,
     plant: str = "drake",
-    controller: str = "tracker",
+    controller: str | None = None,
     settings: Sequence[str] = (),
     params: str | Path | None = None,
     disturbance_scale: float = 1.0,

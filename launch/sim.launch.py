@@ -7,6 +7,7 @@ from launch import LaunchContext, LaunchDescription
 from launch.action import Action
 
 from contact_mpc.plants.common.plant import T0_NS
+from contact_mpc.plants.registry import PLANTS
 from contact_mpc.ros.launching.launching import (
     argument,
     describe,
@@ -23,7 +24,7 @@ from contact_mpc.task.task import load_task
 ARGUMENTS = (
     *shared_arguments("task", "plan", "params", "record", "robot_name", "remap", "seed", task="allegro_ball"),
     *shared_arguments("discovery", "domain_id", "keystore"),
-    argument("plant", "drake", "physics engine", ("drake", "mujoco", "gazebo")),
+    argument("plant", "drake", "physics engine", tuple(PLANTS)),
     argument("clock", "lockstep", "lockstep: deterministic; realtime: wall clock", ("lockstep", "realtime")),
     argument("interface", "", "commands to the plant; empty: as the parameter file says", ("", "effort", "position")),
 )

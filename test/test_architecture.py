@@ -27,7 +27,7 @@ ALLOWED = {
     "plants": {"model"},
     "loop": {"model", "task", "geometry", "dynamics", "optimisation", "estimation", "planning", "control", "plants"},
     "evaluation": {"model", "task", "planning", "control", "plants", "loop"},
-    "bags": {"model", "task", "estimation", "planning", "control"},
+    "bags": {"model", "task", "estimation", "planning", "control", "loop"},
     "report": {"model", "task", "estimation", "planning", "control", "plants", "loop", "evaluation", "bags"},
     "ros": {"model", "task", "estimation", "planning", "control", "plants", "loop", "evaluation", "bags"},
     "examples": {"model", "geometry", "dynamics", "plants"},

@@ -11,13 +11,15 @@ import numpy as np
 
 from contact_mpc.bags.recompute_estimates import Advance
 from contact_mpc.bags.record import ObjectTrajectoryMessage, RunRecord, TrajectoryMessage
-from contact_mpc.control.registry import Controller, build_tracker
+from contact_mpc.bags.sources import node_config, node_parameters
+from contact_mpc.control.controller import Controller, ControllerSetup
+from contact_mpc.control.tracking.comparison.config import ComparisonConfig
 from contact_mpc.control.tracking.config import TrackerConfig
 from contact_mpc.control.tracking.tracker import Reference
 from contact_mpc.errors import BagError, InputError
+from contact_mpc.loop.controllers import make_controller
 from contact_mpc.model.rotations import quaternion_to_matrix
 from contact_mpc.model.system import System
-from contact_mpc.planning.methods import make_replanner, make_segment_planner
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.loop_records import CommandPlan, EstimatedState
 from contact_mpc.task.object_motion import ObjectMotion, state_from_motion
@@ -58,7 +60,7 @@ def recompute_plans(
     record: RunRecord, system: System, config: TrackerConfig, advance: Advance
 ) -> Iterator[tuple[TrajectoryMessage, CommandPlan | None]]:
     """Yield every recorded plan with the recomputed one, None where the estimate is missing."""
-    tracker, estimates = build_tracker(system, config, make_replanner, make_segment_planner), _Estimates(record, system)
+    tracker, estimates = make_controller(_setup(record, system, config)), _Estimates(record, system)
     references = _References(record, system)
     tracker.warm_up()
     tracker.reset()
@@ -70,6 +72,12 @@ def recompute_plans(
         last_ns = recorded.stamp_ns
         yield recorded, _recompute(tracker, estimates, references, recorded.stamp_ns)
         advance(number)
+
+
+def _setup(record: RunRecord, system: System, config: TrackerConfig) -> ControllerSetup:
+    """Return what the recorded controller was built from."""
+    comparison = node_config(record, "mpc_tracker", ComparisonConfig, key="comparison")
+    return ControllerSetup(system, config, comparison, int(node_parameters(record, "mpc_tracker").get("seed", 0)))
 
 
 def compare_plans(

@@ -25,7 +25,8 @@ from contact_mpc.evaluation.campaign import check_backend
 from contact_mpc.evaluation.result import describe_evaluation
 from contact_mpc.evaluation.trial_run import EvaluationSpec
 from contact_mpc.loop.config import load_loop_config
-from contact_mpc.plants.registry import ENGINES
+from contact_mpc.loop.controllers import CONTROLLERS
+from contact_mpc.plants.registry import PLANTS
 from contact_mpc.settings.plain_values import to_plain
 from contact_mpc.evaluation.trials import disturbance_of, trial_seeds
 
@@ -38,10 +39,13 @@ def evaluate(
     ] = None,
     trials: Annotated[int, typer.Option(min=1, max=100_000, help="Number of trials.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the trials' seeds.")] = 0,
-    plant: Annotated[str, typer.Option(help="Physics engine: drake, mujoco or gazebo.")] = "drake",
+    plant: Annotated[str, typer.Option(help=f"Physics engine: {PLANTS.describe()}, or module:name.")] = "drake",
     controller: Annotated[
-        str, typer.Option(help="What tracks the plan: tracker, open_loop, one_step, admm_lcs or sampling.")
-    ] = "tracker",
+        str | None,
+        typer.Option(
+            help=f"What follows the plan: {CONTROLLERS.describe()}, or module:name; by default as the file says."
+        ),
+    ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="node.key=value on top of the parameter file; may be repeated.")
     ] = None,
@@ -67,8 +71,7 @@ def evaluate(
 
     CPU time: half a second per simulated one, so 3 s for a trial of allegro_ball and 20 s for one of allegro_ball_so3.
     """
-    if plant not in ENGINES:
-        raise ConfigError(f"--plant {plant} is unknown; allowed: {', '.join(ENGINES)}")
+    PLANTS.check(plant)
     check_backend(backend)
     config = load_task(task).moved_by(displacement)
     parameters = params or default_parameter_file(config)
@@ -79,10 +82,12 @@ def evaluate(
     seeds = [trial_seed] if trial_seed is not None else trial_seeds(seed, trials, len(cases))
     extra: dict[str, Any] = {}
     if through_nodes:
-        _check_nodes(controller, jobs)
+        _check_nodes(jobs)
         from contact_mpc.cli.node_trials import run_node_trials
 
-        campaign, differences = run_node_trials(spec, seeds, parameters, tuple(settings or ()))
+        campaign, differences = run_node_trials(
+            spec, seeds, parameters, (*(settings or ()), f"mpc_tracker.controller={loop.controller}")
+        )
         extra["commands_max_abs_diff"] = differences
     else:
         campaign = run_trials([(spec, item) for item in seeds], jobs, f"{config.name}: trials", backend)
@@ -97,7 +102,7 @@ def evaluate(
     repeat = _repeat_command(
         task, {
             "axis": (axis, ALL), "displacement": (displacement, None), "plant": (plant, "drake"),
-            "controller": (controller, "tracker"),
+            "controller": (controller, None),
             "params": (params, None), "plan": (plan, None), "disturbance-scale": (disturbance_scale, 1.0),
             "noise-scale": (noise_scale, 1.0),
         }, settings or [],
@@ -114,10 +119,8 @@ def evaluate(
     raise typer.Exit(EXIT_INTERRUPTED if campaign.is_interrupted else 0 if goal_met else EXIT_GOAL_MISSED)
 
 
-def _check_nodes(controller: str, jobs: int) -> None:
+def _check_nodes(jobs: int) -> None:
     """Raise ConfigError where the nodes cannot run what was asked for."""
-    if controller != "tracker":
-        raise ConfigError(f"--through-nodes runs the tracker, not --controller {controller}; leave one of the two out")
     if jobs > 1:
         raise ConfigError(f"--through-nodes runs one trial at a time, not --jobs {jobs}; each starts six processes")
     missing = [name for name in ("rclpy", "rosbags") if find_spec(name) is None]

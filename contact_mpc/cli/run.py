@@ -26,12 +26,13 @@ from contact_mpc.task.plan import load_plan, save_plan
 from contact_mpc.task.task import TaskConfig, load_task
 from contact_mpc.planning.methods import CONTACT_IMPLICIT, is_push
 from contact_mpc.plants.gazebo.server import find_root
+from contact_mpc.plants.registry import INTERFACES, PLANTS
 
 if TYPE_CHECKING:
     from contact_mpc.bags.metrics import RunMetrics
     from contact_mpc.ros.stack.run_session import RunProgress
 
-PLANTS, CLOCKS, INTERFACES = ("drake", "mujoco", "gazebo"), ("lockstep", "realtime"), ("effort", "position")
+CLOCKS = ("lockstep", "realtime")
 
 
 def run(
@@ -47,7 +48,7 @@ def run(
             help="Pushes: plan again while it runs, or play the plan back; by default as the parameter file says.",
         ),
     ] = None,
-    plant: Annotated[str, typer.Option(help="Physics engine: drake, mujoco or gazebo.")] = "drake",
+    plant: Annotated[str, typer.Option(help=f"Physics engine: {PLANTS.describe()}, or module:name.")] = "drake",
     clock: Annotated[str, typer.Option(help="lockstep (deterministic) or realtime (wall clock).")] = "lockstep",
     interface: Annotated[
         str | None, typer.Option(help="effort or position commands; by default as the parameter file says.")
@@ -82,7 +83,8 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Run a task in closed loop and judge it; the exit code is 0 only if the task's goal was met."""
-    _check_choices(plant=(plant, PLANTS), clock=(clock, CLOCKS), interface=(interface, (None, *INTERFACES)))
+    PLANTS.check(plant)
+    _check_choices(clock=(clock, CLOCKS), interface=(interface, (None, *INTERFACES)))
     _require_packages(plant)
     from contact_mpc.ros.stack.run_parameters import RunOptions
     from contact_mpc.task.node_parameters import default_parameter_file
@@ -194,7 +196,7 @@ def _mode(config: TaskConfig, receding_horizon: bool | None) -> tuple[str, ...]:
     if not is_push(config):
         flag = "--receding-horizon" if receding_horizon else "--no-receding-horizon"
         raise ConfigError(f"{flag}: {config.path} is no push; its planner.method is not {CONTACT_IMPLICIT}")
-    return (f"mpc_tracker.mode={'receding_horizon' if receding_horizon else 'playback'}",)
+    return (f"mpc_tracker.controller={'receding_horizon' if receding_horizon else 'playback'}",)
 
 
 def _refuse_options(reason: str, **options: Any) -> None:
@@ -210,7 +212,7 @@ def _require_packages(plant: str) -> None:
     if plant == "gazebo":
         find_root()
     else:
-        extras[{"drake": "pydrake"}.get(plant, plant)] = plant
+        extras |= {entry.needs: entry.extra for entry in (PLANTS[plant],) if entry.needs}
     missing = [name for name in extras if find_spec(name) is None]
     if missing:
         wanted = ",".join(extras[name] for name in missing)

@@ -11,8 +11,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from contact_mpc.dynamics.contact_dynamics import NOT_DEFINITE_STATUS, STATUS, ContactDynamics
+from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.dynamics.smoothed.derivatives import solve_derivatives, tangent_derivatives
+from contact_mpc.dynamics.smoothed.formulation import NOT_DEFINITE_STATUS, STATUS
 from contact_mpc.dynamics.smoothed.integration import integrate_into
 from contact_mpc.dynamics.smoothed.log_barrier import CONVERGED, solve_step
 from contact_mpc.dynamics.smoothed.newton import Newton, make_newton

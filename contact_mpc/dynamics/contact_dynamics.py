@@ -5,23 +5,27 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from contact_mpc.dynamics.exact.active_set import ActivePoint
-from contact_mpc.dynamics.exact.cone_derivatives import linearise_cones
-from contact_mpc.dynamics.exact.cone_solution import StepSolution
-from contact_mpc.dynamics.exact.lcp import solve_step_lcp
-from contact_mpc.dynamics.exact.qp import solve_qp
-from contact_mpc.dynamics.exact.socp import solve_socp
 from contact_mpc.dynamics.exact.step_problem import ProblemBuilder, StepProblem
-from contact_mpc.dynamics.smoothed.derivatives import solve_derivatives, tangent_derivatives
-from contact_mpc.dynamics.smoothed.log_barrier import CONVERGED, INFEASIBLE, ITERATION_LIMIT, solve_step
+from contact_mpc.dynamics.formulation import Formulation, Residuals, SolvedStep, StepSetup
 from contact_mpc.dynamics.smoothed.quadratic import Model, assemble_quadratic
 from contact_mpc.errors import InputError, ModelError
 from contact_mpc.geometry.contacts import build_pairs, make_kinematics, update_kinematics
 from contact_mpc.geometry.convex import ConvexPairs
 from contact_mpc.model.system import System, check_number, check_vector
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.registry import Entry, Registry
 
-FORMULATIONS = ("log_barrier", "socp", "qp", "lcp")
+EXACT = "contact_mpc.dynamics.exact.formulation"
+FORMULATIONS: Registry[type[Formulation]] = Registry(
+    "formulation",
+    {
+        "log_barrier": Entry("contact_mpc.dynamics.smoothed.formulation:LogBarrier", "smoothed by a log barrier"),
+        "socp": Entry(f"{EXACT}:Socp", "Anitescu's convex program with friction cones"),
+        "qp": Entry(f"{EXACT}:Qp", "the same with polyhedral cones"),
+        "lcp": Entry(f"{EXACT}:Lcp", "Stewart-Trinkle, by Lemke's pivoting"),
+    },
+    error=InputError,
+)
 REGULARIZATIONS = ("quasidynamic", "quasistatic")
 DEFAULT_EPSILON = 1e-6  # fraction of M_u that quasi-static objects keep
 DEFAULT_RAY_COUNT = 8
@@ -32,13 +36,7 @@ UNBALANCED, DEEP_PENETRATION = "unbalanced", "deep_penetration"
 LEAST_INERTIA = 1e-12  # smallest eigenvalue of the objects' mass matrix with ones on its diagonal
 LARGEST_TOLERANCE = 1e-4  # dq is then off by 1 % of the width of the smoothing
 DEFAULT_TOLERANCE = 1e-14  # on kappa * decrement^2; B is then exact to about 1e-9
-STATUS = {
-    CONVERGED: "converged",
-    ITERATION_LIMIT: "iteration_limit",
-    INFEASIBLE: "infeasible",
-}
-NOT_DEFINITE_STATUS = "not_definite"
-CONVERGED_STATUS = STATUS[CONVERGED]
+CONVERGED_STATUS = "converged"
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ class StepResult:
 
 
 @dataclass(frozen=True)
-class Linearisation:
+class Linearization:
     """q_next ⊖ (nominal q_next) = A dq + B du to first order, tangent space; c (n_v,) is the nominal displacement.
 
     A and B are NaN where the step has no derivative: it did not converge, or a contact of qp or socp changes its mode.
@@ -175,10 +173,9 @@ class ContactDynamics:
         epsilon: float = DEFAULT_EPSILON,
         ray_count: int = DEFAULT_RAY_COUNT,
     ) -> None:
-        if formulation not in FORMULATIONS:
-            raise InputError(f"formulation '{formulation}'; allowed: {', '.join(FORMULATIONS)}")
+        kind = FORMULATIONS.load(formulation)
         if regularization is None:
-            regularization = "quasistatic" if formulation == "lcp" else "quasidynamic"
+            regularization = kind.default_regularization
         if regularization not in REGULARIZATIONS:
             raise InputError(f"regularization '{regularization}'; allowed: {', '.join(REGULARIZATIONS)}")
         if not 0.0 < check_number("epsilon", epsilon) <= 1.0:
@@ -198,8 +195,9 @@ class ContactDynamics:
             raise InputError(f"tolerance = {tolerance}; expected more than 0, at most {LARGEST_TOLERANCE}, e.g. 1e-14")
         self.tolerance, self.ray_count = tolerance, ray_count
         convex = ConvexPairs(system, self.model.pairs, self.model.activation)
-        self._builder = ProblemBuilder(self.model, system.q_default, convex)
-        self._workspace = self._builder.workspace
+        builder = ProblemBuilder(self.model, system.q_default, convex)
+        self._builder, self._workspace = builder, builder.workspace
+        self._solver = kind(StepSetup(system, builder, self.kappa, tolerance, ray_count))
         self._no_offset = np.zeros(len(self.model.mu))
 
     def step(self, q: FloatArray, u: FloatArray, offset: FloatArray | None = None) -> StepResult:
@@ -212,10 +210,14 @@ class ContactDynamics:
         InputError
             q or u have a wrong shape, non-finite values or a quaternion that is not of unit norm.
         """
-        q, u, offset = self._check(q, u, offset)
-        return self._step_smoothed(q, u, offset) if self.formulation == "log_barrier" else self._step(q, u, offset)[0]
+        return self._step(*self._check(q, u, offset))[0]
 
-    def linearize(self, q: FloatArray, u: FloatArray, offset: FloatArray | None = None) -> Linearisation:
+    def residuals(self, q: FloatArray, u: FloatArray, offset: FloatArray | None = None) -> Residuals:
+        """Return how far the step at (q, u) is from the laws of contact, in the same units for every formulation."""
+        q, u, offset = self._check(q, u, offset)
+        return self._solver.residuals(q, u, offset, self._step(q, u, offset)[1])
+
+    def linearize(self, q: FloatArray, u: FloatArray, offset: FloatArray | None = None) -> Linearization:
         """Return A (n_v, n_v), B (n_v, n_a) and the displacement c (n_v,) at (q, u), in tangent space.
 
         A and B are NaN where the step did not converge.
@@ -225,42 +227,34 @@ class ContactDynamics:
         InputError
             As `step`; and for lcp, whose solutions need not be unique or differentiable.
         """
-        if self.formulation == "lcp":
-            raise InputError("formulation 'lcp' has no derivatives; take qp, socp or log_barrier")
-        q, u, offset = self._check(q, u, offset)
+        if not self._solver.is_differentiable:
+            allowed = ", ".join(name for name in FORMULATIONS if FORMULATIONS.load(name).is_differentiable)
+            raise InputError(f"formulation '{self.formulation}' has no derivatives; take one of {allowed}")
+        result, solved = self._step(*self._check(q, u, offset))
         n_v, n_a = self.system.n_v, self.system.n_a
-        nothing = np.full((n_v, n_v), np.nan), np.full((n_v, n_a), np.nan)
-        if self.formulation != "log_barrier":
-            result, problem, solution = self._step(q, u, offset)
-            found = linearise_cones(self._builder, problem, solution) if result.is_converged else None
-            A, B = found or nothing
-            return Linearisation(A, B, solution.dq, result)
-        result = self._step_smoothed(q, u, offset)
-        X, A, B = np.empty((n_v, n_v + n_a)), np.empty((n_v, n_v)), np.empty((n_v, n_a))
-        if not result.is_converged:
-            return Linearisation(*nothing, self._workspace.dq.copy(), result)
-        solve_derivatives(self.model, self._workspace, self.kappa, X)
-        tangent_derivatives(self.model, self._workspace, X, A, B)
-        return Linearisation(A, B, self._workspace.dq.copy(), result)
+        found = self._solver.derivatives() if result.is_converged else None
+        A, B = found or (np.full((n_v, n_v), np.nan), np.full((n_v, n_a), np.nan))
+        return Linearization(A, B, solved.dq, result)
 
     def steps_near(self, q: FloatArray, u: FloatArray, moves: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """Return q_next (N, n_q) of qp or socp from (q, u) moved by the rows of moves (N, n_v + n_a), and if converged.
+        """Return q_next (N, n_q) from (q, u) moved by the rows of moves (N, n_v + n_a), and if converged.
 
-        As `step` from each, but the laws that are active at (q, u) are tried first, which spares the solver wherever
-        they are the right ones: for differences.
+        As `step` from each, but with qp and socp the laws that are active at (q, u) are tried first, which spares the
+        solver wherever they are the right ones: for differences.
         """
         q, u, offset = self._check(q, u, None)
-        _result, problem, solution = self._step(q, u, offset)
+        self._step(q, u, offset)
         n_v, found, is_found = self.system.n_v, np.empty((len(moves), self.system.n_q)), np.empty(len(moves), bool)
         for i, move in enumerate(moves):
             q_i, u_i = self.system.integrate(q, move[:n_v]), u + move[n_v:]
-            result = self._step(q_i, u_i, offset, (problem.pair, solution.point))[0]
+            result = self._result(self._solver.solve_near(q_i, u_i, offset), offset, q_i)
             found[i], is_found[i] = result.q_next, result.is_converged
         return found, is_found
 
     def margin(self, q: FloatArray, u: FloatArray, offset: FloatArray | None = None) -> float:
         """Return how clearly the laws of a qp or socp step are active or inactive, m; 0 at a change of mode."""
-        return self._step(*self._check(q, u, offset))[2].margin
+        self._step(*self._check(q, u, offset))
+        return self._solver.margin()
 
     def assemble(self, q: FloatArray, u: FloatArray, offset: FloatArray | None = None) -> StepProblem:
         """Return the matrices of the step at (q, u), as the solvers of socp, qp and lcp see them."""
@@ -272,47 +266,16 @@ class ContactDynamics:
         q, u = self.system.check_q(q), self.system.check_u(u)
         return q, u, self._no_offset if offset is None else check_vector("offset", offset, len(self._no_offset))
 
-    def _step_smoothed(self, q: FloatArray, u: FloatArray, offset: FloatArray) -> StepResult:
-        ws = self._workspace
-        self._builder.update_external(q)
-        code, iterations, residual = solve_step(self.model, ws, q, u, offset, self.kappa, self.tolerance, False)
-        status = self._judge(STATUS.get(code, NOT_DEFINITE_STATUS), ws.Q, ws.b, ws.dq, offset)
-        force = -ws.w * self.model.pairs.sign[:, None]
-        return StepResult(
-            self.system.integrate(q, ws.dq),
-            self.h_s * force,
-            ws.con.phi.copy(),
-            status,
-            float(residual),
-            int(iterations),
-        )
+    def _step(self, q: FloatArray, u: FloatArray, offset: FloatArray) -> tuple[StepResult, SolvedStep]:
+        solved = self._solver.solve(q, u, offset)
+        return self._result(solved, offset, q), solved
 
-    def _step(
-        self,
-        q: FloatArray,
-        u: FloatArray,
-        offset: FloatArray,
-        near: tuple[NDArray[np.int64], ActivePoint | None] | None = None,
-    ) -> tuple[StepResult, StepProblem, StepSolution]:
-        problem = self._builder.build(q, u, offset)
-        is_near = near is not None and np.array_equal(near[0], problem.pair)
-        solution = self._solve(problem, near[1] if near is not None and is_near else None)
-        status = self._judge(solution.status, problem.Q, problem.b, solution.dq, offset)
-        impulses = np.zeros((len(self.model.mu), 3))
-        impulses[problem.pair] = self.h_s * solution.force * self.model.pairs.sign[problem.pair, None]
-        is_found = bool(np.all(np.isfinite(solution.dq)))
-        q_next = self.system.integrate(q, solution.dq) if is_found else np.full(self.system.n_q, np.nan)
-        result = StepResult(
-            q_next, impulses, self._workspace.con.phi.copy(), status, solution.residual, solution.iterations
-        )
-        return result, problem, solution
-
-    def _solve(self, problem: StepProblem, start: ActivePoint | None) -> StepSolution:
-        if self.formulation == "socp":
-            return solve_socp(problem, start)
-        if self.formulation == "qp":
-            return solve_qp(problem, self.ray_count, start)
-        return solve_step_lcp(problem, self.ray_count)
+    def _result(self, solved: SolvedStep, offset: FloatArray, q: FloatArray) -> StepResult:
+        status = self._judge(solved.status, solved.Q, solved.b, solved.dq, offset)
+        is_found = bool(np.all(np.isfinite(solved.dq)))
+        q_next = self.system.integrate(q, solved.dq) if is_found else np.full(self.system.n_q, np.nan)
+        gaps = self._workspace.con.phi.copy()
+        return StepResult(q_next, self.h_s * solved.force, gaps, status, solved.residual, solved.iterations)
 
     def _judge(self, status: str, Q: FloatArray, b: FloatArray, dq: FloatArray, offset: FloatArray) -> str:
         """Return the status of a step, of which a converged one may still not be what it stands for."""

@@ -51,8 +51,8 @@ class Variant:
         Position on the axis of a plot, in the unit that the group names.
     noise_scale : float
         Factor on the pose noise.
-    controller : str
-        What tracks the reference.
+    controller : str or None
+        What follows the reference; None: what the parameter file says.
     start_seed : int or None
         Draws the start, see `contact_mpc.planning.start_posture.draw_start`; None: the task's own.
     """
@@ -62,7 +62,7 @@ class Variant:
     settings: tuple[str, ...] = ()
     value: float | None = None
     noise_scale: float = 1.0
-    controller: str = "tracker"
+    controller: str | None = None
     start_seed: int | None = None
 
 
@@ -148,7 +148,7 @@ def _comparisons() -> list[Variant]:
     )  # fmt: skip
     return [
         Variant(group, "tracker"),
-        Variant(group, "open loop", controller="open_loop"),
+        Variant(group, "open loop", controller="playback"),
         Variant(group, "one step", controller="one_step"),
         Variant(group, "LCS by ADMM", controller="admm_lcs"),
         Variant(group, "sampling", controller="sampling"),

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 
 from contact_mpc.control.bridge.bridge import BridgeCore
+from contact_mpc.control.controller import ControllerSetup
 from contact_mpc.control.tracking.tracker import Reference
 from contact_mpc.errors import StackError
 from contact_mpc.estimation.state_estimator import StateEstimator
@@ -71,7 +72,7 @@ class ClosedLoop:
         self._sensors = SensorModel(system, config.sensors, seed)
         self._estimator = StateEstimator(system, config.estimator)
         tracker = config.tracker.model_copy(update={"task": str(task.path)})
-        self._tracker = make_controller(config.controller, system, tracker, config.comparison, seed)
+        self._tracker = make_controller(ControllerSetup(system, tracker, config.comparison, seed))
         self._estimator.warm_up()
         self._tracker.warm_up()
         self._tracker.set_reference(Reference(start_ns, reference_over_wire(system, plan)))

@@ -9,13 +9,14 @@ import hashlib
 import os
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import contact_mpc
 from contact_mpc.errors import StackError
+from contact_mpc.plants.registry import PLANTS
 
 TASK = "allegro_ball"
+COMPILED = ("drake", "mujoco")  # plants that know a hand
 STEPS = 130  # of 1 ms: enough for two solves of a tracker at 20 Hz
 PACKAGE = Path(contact_mpc.__file__).resolve().parent
 
@@ -23,7 +24,7 @@ PACKAGE = Path(contact_mpc.__file__).resolve().parent
 def compile_ahead(engine: str) -> None:
     """Compile what all tasks share, with a plant in the loop, unless that has been done.
 
-    The plant is `engine`; in place of "gazebo", which has nothing to compile and knows no hands, one that is installed.
+    The plant is `engine`, if it is one of `COMPILED`; any other has nothing to compile, and one of these stands in.
 
     Raises
     ------
@@ -33,8 +34,8 @@ def compile_ahead(engine: str) -> None:
     mark = _mark()
     if mark.exists() or not os.access(PACKAGE, os.W_OK):
         return
-    if engine == "gazebo":
-        engine = "drake" if find_spec("pydrake") else "mujoco"
+    if engine not in COMPILED:
+        engine = next((name for name in COMPILED if PLANTS.is_available(name)), engine)
     command = [sys.executable, "-m", "contact_mpc.loop.compile_ahead", engine]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from contact_mpc.control.bridge.config import BridgeConfig
-from contact_mpc.control.tracking.config import TrackerConfig
+from contact_mpc.control.tracking.comparison.config import ComparisonConfig
+from contact_mpc.control.tracking.config import TrackerConfig, rename_mode
 from contact_mpc.errors import ConfigError
 from contact_mpc.estimation.config import EstimatorConfig
-from contact_mpc.loop.controllers import CONTROLLERS, ComparisonConfig
+from contact_mpc.loop.controllers import CONTROLLERS
 from contact_mpc.plants.common.sensors import SensorConfig
-from contact_mpc.plants.registry import ENGINES
+from contact_mpc.plants.registry import PLANTS
 from contact_mpc.settings.resources import resource
 from contact_mpc.settings.yaml_files import validate
 from contact_mpc.task.node_parameters import apply_setting, core_parameters, load_node_parameters
@@ -33,8 +34,6 @@ class LoopConfig:
         Rate of the estimates, a divisor of 1000 and a multiple of the tracker's rate.
     start_delay_s : float
         From the start of time to that of the reference.
-    controller : str
-        What tracks the reference, of `contact_mpc.loop.controllers`.
     comparison : ComparisonConfig
         Parameters of the controllers other than the tracker.
     """
@@ -46,8 +45,12 @@ class LoopConfig:
     engine: str = "drake"
     estimate_rate_hz: int = ESTIMATE_RATE_HZ
     start_delay_s: float = START_DELAY_S
-    controller: str = "tracker"
     comparison: ComparisonConfig = field(default_factory=ComparisonConfig)
+
+    @property
+    def controller(self) -> str:
+        """What follows the reference, of `contact_mpc.loop.controllers`."""
+        return self.tracker.controller
 
     def __post_init__(self) -> None:
         for name in ("mpc_rate_hz", "plan_delay_s"):
@@ -62,7 +65,7 @@ class LoopConfig:
 
 
 def load_loop_config(
-    path: str | Path, engine: str | None = None, settings: Sequence[str] = (), controller: str = "tracker"
+    path: str | Path, engine: str | None = None, settings: Sequence[str] = (), controller: str | None = None
 ) -> LoopConfig:
     """Read the parts of the loop from a parameter file of the nodes.
 
@@ -74,31 +77,32 @@ def load_loop_config(
         Physics of the plant; that of the file by default.
     settings : sequence of str
         "node.key=value", the last word; the node `comparison` stands for the controllers other than the tracker.
-    controller : str
-        What tracks the reference.
+    controller : str, optional
+        What follows the reference, of `contact_mpc.loop.controllers`; that of the file by default.
 
     Raises
     ------
     ConfigError
         No such file or controller, or a key that is unknown, missing or out of range; names file, node and key.
     """
-    if controller not in CONTROLLERS:
-        raise ConfigError(f"controller '{controller}' is unknown; allowed: {', '.join(CONTROLLERS)}")
-    if engine is not None and engine not in ENGINES:
-        raise ConfigError(f"plant '{engine}' is unknown; allowed: {', '.join(ENGINES)}")
+    if engine is not None:
+        PLANTS.check(engine)
     file = resource("nodes", path)
     names = ("mpc_tracker", "state_estimator", "command_bridge", "plant", "trajectory_server")
     nodes = {name: load_node_parameters(file, name) for name in names} | {"comparison": {}}
     for setting in settings:
         apply_setting(nodes, setting)
+    settled = rename_mode(nodes["mpc_tracker"])
+    settled["controller"] = CONTROLLERS.check(controller or settled.get("controller", "tracker"))
     return LoopConfig(
-        tracker=validate(TrackerConfig, core_parameters(nodes["mpc_tracker"]), f"{file}: mpc_tracker"),
+        tracker=validate(TrackerConfig, core_parameters(settled), f"{file}: mpc_tracker"),
         estimator=validate(EstimatorConfig, nodes["state_estimator"].get("estimator", {}), f"{file}: estimator"),
         bridge=validate(BridgeConfig, core_parameters(nodes["command_bridge"]), f"{file}: command_bridge"),
         sensors=validate(SensorConfig, nodes["plant"].get("sensors", {}), f"{file}: plant.sensors"),
         engine=engine or nodes["plant"].get("engine", "drake"),
         estimate_rate_hz=nodes["state_estimator"].get("rate_hz", ESTIMATE_RATE_HZ),
         start_delay_s=nodes["trajectory_server"].get("start_delay_s", START_DELAY_S),
-        controller=controller,
-        comparison=validate(ComparisonConfig, nodes["comparison"], "--set comparison"),
+        comparison=validate(
+            ComparisonConfig, {**settled.get("comparison", {}), **nodes["comparison"]}, f"{file}: comparison"
+        ),
     )

@@ -1,62 +1,92 @@
-"""The controllers that an evaluation compares: ours and four others, all behind the face of `Tracker`.
+"""The controllers by name, in one process and in the nodes; adding one is a file and a line of `CONTROLLERS`.
 
-All have the tracker's rate, delay, weights, box of commands and guard against a lost object; what differs is how the
-next commands are found.
+All have the face of `contact_mpc.control.controller.Controller`, and the tracker's rate, delay, box of commands and
+guard against a lost object where they apply; what differs is how the next commands are found. `PlainController` leaves
+two methods to write, see docs/tutorials/your_controller.md.
 """
 
-from pydantic import BaseModel, ConfigDict
+from collections.abc import Callable
 
-from contact_mpc.control.registry import Controller, build_tracker
-from contact_mpc.control.tracking.comparison.admm import AdmmConfig, AdmmMpc
-from contact_mpc.control.tracking.comparison.sampling import SamplingConfig, SamplingMpc
+from contact_mpc.control.controller import Controller, ControllerSetup
+from contact_mpc.control.tracking.comparison.admm import AdmmMpc
+from contact_mpc.control.tracking.comparison.sampling import SamplingMpc
 from contact_mpc.control.tracking.config import TrackerConfig
 from contact_mpc.control.tracking.playback import Playback
+from contact_mpc.control.tracking.reorienter import Reorienting
 from contact_mpc.control.tracking.tracker import Tracker
-from contact_mpc.model.system import System
 from contact_mpc.planning.methods import make_replanner, make_segment_planner
+from contact_mpc.settings.registry import Entry, Registry
 
-CONTROLLERS = {
-    "tracker": "MPC on the smoothed linearisation, or what mpc_tracker.mode says",
-    "open_loop": "the reference's commands replayed",
-    "one_step": "one step of the smoothed linearisation, no rate cost, no contact matching (seeds/003)",
-    "admm_lcs": "MPC on a linear complementarity system by ADMM (C3)",
-    "sampling": "sampling MPC on MuJoCo roll-outs (cross-entropy method)",
-}
+HERE = "contact_mpc.loop.controllers"
+CONTROLLERS: Registry[Callable[[ControllerSetup], Controller]] = Registry(
+    "controller",
+    {
+        "tracker": Entry(f"{HERE}:build_tracker", "MPC on the smoothed linearisation"),
+        "playback": Entry(f"{HERE}:build_playback", "the reference's own commands and torques"),
+        "receding_horizon": Entry(
+            f"{HERE}:build_receding_horizon", "playback, with pushes planned again", "casadi", "contact-implicit"
+        ),
+        "reorient": Entry(f"{HERE}:build_reorienting", "turns and regrasps planned from the measured state"),
+        "one_step": Entry(f"{HERE}:build_one_step", "one step of the smoothed linearisation (seeds/003)"),
+        "admm_lcs": Entry(f"{HERE}:build_admm", "MPC on a linear complementarity system by ADMM (C3)"),
+        "sampling": Entry(f"{HERE}:build_sampling", "cross-entropy method on MuJoCo roll-outs", "mujoco", "mujoco"),
+    },
+    aliases={"mpc": "tracker", "open_loop": "playback"},
+)
 
 
-class ComparisonConfig(BaseModel):
-    """Parameters of the controllers that have some of their own."""
+def make_controller(setup: ControllerSetup) -> Controller:
+    """Return the controller that `setup.config.controller` names.
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    admm_lcs: AdmmConfig = AdmmConfig()
-    sampling: SamplingConfig = SamplingConfig()
-
-
-def make_controller(
-    name: str, system: System, config: TrackerConfig, comparison: ComparisonConfig, seed: int = 0
-) -> Controller:
-    """Return a controller of `CONTROLLERS` with the tracker's configuration as far as it applies.
-
-    Parameters
-    ----------
-    seed : int
-        Of a controller that draws at random.
+    Raises
+    ------
+    ConfigError
+        It is unknown, or what it needs is not installed.
     """
-    if name == "open_loop":
-        return Playback(system, config)
-    if name == "one_step":
-        return Tracker(system, one_step_config(config))
-    if name == "admm_lcs":
-        config = config.model_copy(update={"horizon_steps": comparison.admm_lcs.horizon_steps})
-        return Tracker(system, config, AdmmMpc(system, config, comparison.admm_lcs))
-    if name == "sampling":
-        from contact_mpc.loop.mujoco_rollouts import MujocoRollouts
+    return CONTROLLERS.load(setup.config.controller)(setup)
 
-        config = config.model_copy(update={"horizon_steps": comparison.sampling.horizon_steps})
-        rollouts = MujocoRollouts(system, config.friction, config.h_s, comparison.sampling)
-        return Tracker(system, config, SamplingMpc(system, config, comparison.sampling, rollouts, seed))
-    return build_tracker(system, config, make_replanner, make_segment_planner)
+
+def build_tracker(setup: ControllerSetup) -> Controller:
+    """Return the MPC on the smoothed linearisation."""
+    return Tracker(setup.system, setup.config)
+
+
+def build_playback(setup: ControllerSetup) -> Controller:
+    """Return what hands out the reference."""
+    return Playback(setup.system, setup.config)
+
+
+def build_receding_horizon(setup: ControllerSetup) -> Controller:
+    """Return what hands out the reference and plans a push again while it runs."""
+    config = setup.config
+    return Playback(setup.system, config, make_replanner(config.task, config.plan_delay_s))
+
+
+def build_reorienting(setup: ControllerSetup) -> Controller:
+    """Return what goes to the reference's last pose by segments."""
+    return Reorienting(setup.system, setup.config, make_segment_planner(setup.config.task))
+
+
+def build_one_step(setup: ControllerSetup) -> Controller:
+    """Return the tracker with one step of the model."""
+    return Tracker(setup.system, one_step_config(setup.config))
+
+
+def build_admm(setup: ControllerSetup) -> Controller:
+    """Return the tracker's frame about the MPC by ADMM."""
+    own = setup.comparison.admm_lcs
+    config = setup.config.model_copy(update={"horizon_steps": own.horizon_steps})
+    return Tracker(setup.system, config, AdmmMpc(setup.system, config, own))
+
+
+def build_sampling(setup: ControllerSetup) -> Controller:
+    """Return the tracker's frame about the sampling MPC."""
+    from contact_mpc.loop.mujoco_rollouts import MujocoRollouts
+
+    own = setup.comparison.sampling
+    config = setup.config.model_copy(update={"horizon_steps": own.horizon_steps})
+    rollouts = MujocoRollouts(setup.system, config.friction, config.h_s, own)
+    return Tracker(setup.system, config, SamplingMpc(setup.system, config, own, rollouts, setup.seed))
 
 
 def one_step_config(config: TrackerConfig) -> TrackerConfig:

@@ -1,8 +1,11 @@
-"""The plan of a task by whatever method its file names."""
+"""The planners by name; adding one is a file and a line of `PLANNERS`. A task's file says which is its own."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from contact_mpc.errors import ConfigError, PlanError
+from contact_mpc.errors import ConfigError
+from contact_mpc.planning.planner import Planner
+from contact_mpc.settings.registry import Entry, Registry
 from contact_mpc.task.plan import Plan
 from contact_mpc.task.task import TaskConfig, load_task
 
@@ -11,6 +14,19 @@ if TYPE_CHECKING:
     from contact_mpc.planning.reorient.segments import ReorientationPlanner
 
 CONTACT_IMPLICIT, REGRASP = "contact_implicit", "regrasp"
+HERE = "contact_mpc.planning.planner"
+PLANNERS: Registry[Callable[[bool], Planner]] = Registry(
+    "planner",
+    {
+        "trajopt": Entry(f"{HERE}:TrajoptPlanner", "trajectory optimisation with the grasp of the start"),
+        CONTACT_IMPLICIT: Entry(
+            f"{HERE}:PushPlanner", "pushes by contact-implicit optimisation", "casadi", "contact-implicit"
+        ),
+        REGRASP: Entry(f"{HERE}:ReorientPlanner", "turns and regrasps, segment by segment"),
+        "tree": Entry(f"{HERE}:ReferencePlanner", "a tree through contact, grown from a seed"),
+        "stored": Entry(f"{HERE}:ReferencePlanner", "a plan file"),
+    },
+)
 
 
 def is_push(task: TaskConfig) -> bool:
@@ -19,7 +35,7 @@ def is_push(task: TaskConfig) -> bool:
 
 
 def make_plan(task: TaskConfig, must_hold: bool = True) -> Plan:
-    """Return the plan of a task.
+    """Return the plan of a task by the planner that its file names, see `planner_of`.
 
     Parameters
     ----------
@@ -35,37 +51,20 @@ def make_plan(task: TaskConfig, must_hold: bool = True) -> Plan:
     PlanError
         There is no plan, or start or goal cannot be held; the message says why, and which margin fails.
     """
+    return PLANNERS.load(planner_of(task))(must_hold).plan(task)
+
+
+def planner_of(task: TaskConfig) -> str:
+    """Return the name of a task's planner: as planner.method says, else by its reference, else by optimisation.
+
+    Raises
+    ------
+    ConfigError
+        It is unknown.
+    """
     if task.reference is not None:
-        from contact_mpc.planning.reference import make_reference
-
-        return make_reference(task)
-    if task.planner.get("method") == REGRASP:
-        from contact_mpc.planning.reorient.segments import make_goal_plan
-
-        return make_goal_plan(task)
-    if not is_push(task):
-        return _optimise(task, must_hold)
-    from contact_mpc.planning.push.task import plan_push
-
-    result, plan = plan_push(task)
-    if plan is None:
-        raise PlanError(f"{task.path}: no plan: {result.status}: {result.message}; change start or goal")
-    return plan
-
-
-def _optimise(task: TaskConfig, must_hold: bool) -> Plan:
-    """Return the optimised plan of a task; with must_hold, start and goal must be held where fingers shall roll."""
-    from contact_mpc.planning.trajopt.feasibility import require_goal, require_grasp
-    from contact_mpc.planning.trajopt.task import plan_task, read_config
-
-    config = read_config(task)
-    is_checked = must_hold and config.initialisation == "rolling"
-    if is_checked:
-        require_grasp(task, config.minimum_force_n, config.friction)
-    result = plan_task(task)
-    if is_checked:
-        require_goal(task, result)
-    return result.plan
+        return "stored" if task.reference.plan_file is not None else "tree"
+    return PLANNERS.check(str(task.planner.get("method", "trajopt")))
 
 
 def make_replanner(name: str, delay_s: float) -> "PushReplanner":

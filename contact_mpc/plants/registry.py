@@ -1,15 +1,29 @@
-"""Plants by name: each engine is imported when it is asked for."""
+"""The plants by name; adding one is a folder and a line of `PLANTS`. Each engine is imported when it is asked for."""
 
-from importlib.util import find_spec
+from collections.abc import Callable
 
-from contact_mpc.errors import ConfigError, InputError, ModelError
+from contact_mpc.errors import InputError, ModelError
 from contact_mpc.model.system import System
 from contact_mpc.plants.common.perturbation import PlantPerturbation
 from contact_mpc.plants.common.plant import Interface, Plant
+from contact_mpc.settings.registry import Entry, Registry
 
-ENGINES = ("drake", "mujoco", "gazebo")
-
-
+PlantFactory = Callable[[System, Interface, PlantPerturbation, bool], Plant]
+PLANTS: Registry[PlantFactory] = Registry(
+    "plant",
+    {
+        "drake": Entry(
+            "contact_mpc.plants.drake.plant:DrakePlant", "Drake, SAP with compliant point contact", "pydrake", "drake"
+        ),
+        "mujoco": Entry(
+            "contact_mpc.plants.mujoco.plant:MujocoPlant",
+            "MuJoCo, Newton solver with elliptic cones",
+            "mujoco",
+            "mujoco",
+        ),
+        "gazebo": Entry("contact_mpc.plants.gazebo.plant:GazeboPlant", "Gazebo classic with ODE, as a process"),
+    },
+)
 INTERFACES = ("effort", "position")
 
 
@@ -21,7 +35,7 @@ def make_plant(
     *,
     gravity_compensation: bool,
 ) -> Plant:
-    """Build a plant of one engine, "drake", "mujoco" or "gazebo", at rest at system.q_default.
+    """Build a plant of one engine of `PLANTS`, at rest at system.q_default.
 
     Parameters
     ----------
@@ -31,32 +45,17 @@ def make_plant(
     Raises
     ------
     InputError
-        Unknown engine or interface.
+        Unknown interface.
     ConfigError
-        The engine is not installed.
+        Unknown engine, or one that is not installed.
     ModelError
         A link has a shape other than sphere, box, capsule and cylinder.
     """
-    if engine not in ENGINES:
-        raise InputError(f"unknown plant '{engine}'; allowed: {', '.join(ENGINES)}")
+    PLANTS.check(engine)
     if interface not in INTERFACES:
         raise InputError(f"unknown interface '{interface}' of the plant; allowed: {', '.join(INTERFACES)}")
     _check_shapes(system)
-    if engine == "gazebo":
-        from contact_mpc.plants.gazebo.plant import GazeboPlant
-
-        return GazeboPlant(system, interface, perturbation or PlantPerturbation(), gravity_compensation)
-    module = {"drake": "pydrake", "mujoco": "mujoco"}[engine]
-    if find_spec(module) is None:
-        raise ConfigError(f"plant '{engine}' needs {module}; install it with: pip install 'contact_mpc[{engine}]'")
-    perturbation = perturbation or PlantPerturbation()
-    if engine == "drake":
-        from contact_mpc.plants.drake.plant import DrakePlant
-
-        return DrakePlant(system, interface, perturbation, gravity_compensation)
-    from contact_mpc.plants.mujoco.plant import MujocoPlant
-
-    return MujocoPlant(system, interface, perturbation, gravity_compensation)
+    return PLANTS.load(engine)(system, interface, perturbation or PlantPerturbation(), gravity_compensation)
 
 
 def _check_shapes(system: System) -> None:

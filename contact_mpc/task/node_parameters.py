@@ -24,6 +24,8 @@ NODE_ONLY = (
     "use_sim_time",
     "realtime",
     "session",
+    "comparison",
+    "seed",
 )  # beside the parameters of a node's core
 
 

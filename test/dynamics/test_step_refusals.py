@@ -103,7 +103,7 @@ def test_deep_penetration_has_no_derivatives(formulation: str) -> None:
         ({"kappa": np.nan}, "kappa = nan"),
         ({"tolerance": 0.0}, "tolerance = 0.0; expected more than 0, at most 0.0001"),
         ({"tolerance": np.nan}, "tolerance = nan"),
-        ({"formulation": "log_barier"}, "formulation 'log_barier'; allowed: .*log_barrier"),
+        ({"formulation": "log_barier"}, "formulation 'log_barier' is unknown; allowed: .*log_barrier"),
     ],
 )
 def test_parameters_out_of_range_are_refused(arguments: dict, words: str, planar: System) -> None:

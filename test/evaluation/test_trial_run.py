@@ -82,7 +82,7 @@ def test_offset_has_its_length_and_no_preferred_direction():
 
 def test_scale_zero_is_the_nominal_plant_and_noise_scale_zero_a_perfect_camera():
     trial = draw_trial(11, RANGES, SensorConfig(), scale=0.0, noise_scale=0.0)
-    assert replace(trial.perturbation, seed=0, object_offset_m=(0.0, 0.0, 0.0)) == PlantPerturbation()
+    assert trial.perturbation.model_copy(update={"seed": 0, "object_offset_m": (0.0, 0.0, 0.0)}) == PlantPerturbation()
     assert np.abs(trial.perturbation.object_offset_m).max() == 0.0
     assert (trial.sensors.pose_noise_mm, trial.sensors.pose_noise_deg) == (0.0, 0.0)
     assert trial.sensors.pose_delay_s == SensorConfig().pose_delay_s

@@ -28,7 +28,7 @@ from contact_mpc.report.result_table import describe_hit
 from contact_mpc.evaluation.campaign import run_parallel
 from contact_mpc.evaluation.trial_run import Case, EvaluationSpec
 from contact_mpc.loop.config import load_loop_config
-from contact_mpc.plants.registry import ENGINES
+from contact_mpc.plants.registry import PLANTS
 from contact_mpc.evaluation.push_trial import PushOutcome, run_push
 from contact_mpc.evaluation.statistics import statistics_of
 from contact_mpc.evaluation.trials import disturbance_of, trial_seeds
@@ -47,7 +47,7 @@ def push(
     modes: Annotated[list[str] | None, typer.Option("--mode", help="playback or receding_horizon; both.")] = None,
     trials: Annotated[int, typer.Option(min=1, max=10_000, help="Perturbed runs per displacement and mode.")] = 5,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the trials' seeds.")] = 0,
-    plant: Annotated[str, typer.Option(help="Physics engine: drake, mujoco or gazebo.")] = "drake",
+    plant: Annotated[str, typer.Option(help=f"Physics engine: {PLANTS.describe()}, or module:name.")] = "drake",
     disturbance_scale: Annotated[
         float, typer.Option(min=0.0, max=4.0, help="Factor on the deviations of the plant; 0: the nominal plant.")
     ] = 1.0,
@@ -61,8 +61,9 @@ def push(
     """Push an object with perturbed friction, mass and start, without and with planning again while it runs."""
     chosen = modes or list(MODES)
     unknown = [mode for mode in chosen if mode not in MODES]
-    if unknown or plant not in ENGINES:
-        raise ConfigError(f"--mode {unknown} or --plant {plant}: allowed: {', '.join(MODES)}; {', '.join(ENGINES)}")
+    PLANTS.check(plant)
+    if unknown:
+        raise ConfigError(f"--mode {unknown} is unknown; allowed: {', '.join(MODES)}")
     config = load_task(task)
     if not is_push(config):
         raise ConfigError(f"{config.path}: no push; its planner.method is not {CONTACT_IMPLICIT}")
@@ -107,7 +108,7 @@ def _specs(
         moved = config.moved_by(length)
         case = Case(moved, make_plan(moved))
         for mode in modes:
-            loop = load_loop_config(file, plant, (*settings, f"mpc_tracker.mode={mode}"))
+            loop = load_loop_config(file, plant, settings, mode)
             specs[length, mode] = EvaluationSpec((case,), loop, disturbance_of(config), scale)
     return specs
 

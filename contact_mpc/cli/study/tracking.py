@@ -28,7 +28,7 @@ from contact_mpc.evaluation.campaign import check_backend
 from contact_mpc.evaluation.trial_run import Case, EvaluationSpec, TrialOutcome
 from contact_mpc.loop.config import load_loop_config
 from contact_mpc.evaluation.outcome_store import OutcomeStore, make_key
-from contact_mpc.plants.registry import ENGINES
+from contact_mpc.plants.registry import PLANTS
 from contact_mpc.evaluation.statistics import paired_p_value, statistics_of
 from contact_mpc.evaluation.summary import rates, solve_times
 from contact_mpc.evaluation.trials import disturbance_of, trial_seeds
@@ -52,7 +52,7 @@ def tracking(
     axis: Annotated[str, typer.Option(help="Turn about +x, -x, +y, -y, +z or -z; all: those of the task file.")] = ALL,
     trials: Annotated[int, typer.Option(min=1, max=100_000, help="Trials per row.")] = 24,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the trials' seeds.")] = 0,
-    plant: Annotated[str, typer.Option(help="Physics engine: drake, mujoco or gazebo.")] = "drake",
+    plant: Annotated[str, typer.Option(help=f"Physics engine: {PLANTS.describe()}, or module:name.")] = "drake",
     jobs: Annotated[int, typer.Option(min=1, max=256, help="Trials at the same time.")] = 1,
     backend: Annotated[str, typer.Option(help="Who runs them, of joblib: loky, dask or ray.")] = "loky",
     disturbance_scale: DisturbanceScale = 1.0,
@@ -72,8 +72,7 @@ def tracking(
     """
     if what not in STUDIES:
         raise ConfigError(f"--what {what} is unknown; allowed: {', '.join(STUDIES)}")
-    if plant not in ENGINES:
-        raise ConfigError(f"--plant {plant} is unknown; allowed: {', '.join(ENGINES)}")
+    PLANTS.check(plant)
     check_backend(backend)
     config, store = load_task(task), OutcomeStore(out)
     parameters = params or default_parameter_file(config)

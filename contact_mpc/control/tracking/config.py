@@ -1,6 +1,6 @@
 """Parameters of the tracker: one frozen place with type, unit, range and meaning of each."""
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -10,17 +10,26 @@ def _quantity(default: Any, unit: str, description: str, **limits: Any) -> Any:
     return Field(default, description=description, json_schema_extra={"unit": unit}, **limits)
 
 
+def rename_mode(values: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters of the tracker with `controller` where files and bags of version 0.1 say `mode`."""
+    if "mode" not in values or "controller" in values:
+        return values
+    kept = {key: value for key, value in values.items() if key != "mode"}
+    return {**kept, "controller": "tracker" if values["mode"] == "mpc" else values["mode"]}
+
+
 class TrackerConfig(BaseModel):
     """Horizon, model, weights and bounds of the MPC on the smoothed linearisation."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    mode: Literal["mpc", "playback", "receding_horizon", "reorient"] = Field(
-        default="mpc",
-        description="mpc: follow the reference by MPC; playback: hand out its own commands and torques; "
+    controller: str = Field(
+        default="tracker", min_length=1,
+        description="tracker: follow the reference by MPC; playback: hand out its own commands and torques; "
         "receding_horizon: play back, but plan the push again from the measured state while it runs; "
-        "reorient: go to the reference's last pose by turns and new grasps planned from the measured state",
-    )
+        "reorient: go to the reference's last pose by turns and regrasps planned from the measured state; "
+        "one_step, admm_lcs, sampling: to compare with; module:name of your own",
+    )  # fmt: skip
     task: str = Field(default="", description="receding_horizon, reorient: task whose planner section says how to plan")
     mpc_rate_hz: int = _quantity(20, "Hz", "rate of the solves, a divisor of 1000", ge=1, le=200)
     plan_delay_s: float = _quantity(
@@ -76,6 +85,11 @@ class TrackerConfig(BaseModel):
     def adaptation_gain(self) -> float:
         """Share of the remaining offset of the commands' reference that one solve takes over, -."""
         return 1.0 - float(np.exp(-1.0 / (self.adaptation_s * self.mpc_rate_hz))) if self.adaptation_s > 0.0 else 0.0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rename_mode(cls, values: Any) -> Any:
+        return rename_mode(values) if isinstance(values, dict) else values
 
     @model_validator(mode="after")
     def _check_consistency(self) -> "TrackerConfig":

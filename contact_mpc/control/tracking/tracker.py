@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from contact_mpc.control.tracking.command_adaptation import CommandAdaptation
+from contact_mpc.control.tracking.command_plan import lay_out_commands
 from contact_mpc.control.tracking.config import TrackerConfig
 from contact_mpc.control.tracking.drive_watch import DriveWatch
 from contact_mpc.control.tracking.lag_watch import LagWatch
@@ -99,7 +100,7 @@ class Tracker:
         self.period_ns = 1_000_000_000 // config.mpc_rate_hz
         self._mpc = Mpc(system, config) if mpc is None else mpc
         self._adaptation = CommandAdaptation(system, config.adaptation_gain)
-        self._stages_s = config.h_s * np.arange(1, config.horizon_steps + 1)
+        self._stages_s: FloatArray = config.h_s * np.arange(1.0, config.horizon_steps + 1)
         self._reference: Reference | None = None
         self._last: CommandPlan | None = None
         self._lag = LagWatch(config.lag_angle_deg, config.lag_distance_m)
@@ -199,15 +200,10 @@ class Tracker:
         return self._last.sample_u(t_ns)
 
     def _make_plan(self, stamp_ns: int, t_s: float, before: FloatArray) -> CommandPlan:
-        delay_s = self.config.plan_delay_s
-        times, u = [0.0], [before]
+        delay_s, at_delay = self.config.plan_delay_s, None
         if delay_s > 0.0:
-            times.append(delay_s)
-            u.append(self._command_at(stamp_ns + round(delay_s * NS_PER_S), t_s + delay_s))
-        times_s, commands = np.concatenate([times, self._stages_s]), np.vstack([*u, self._mpc.u])
-        du = np.zeros_like(commands)
-        du[:-1] = np.diff(commands, axis=0) / np.diff(times_s)[:, None]
-        return CommandPlan(stamp_ns, times_s, commands, du, np.zeros_like(commands))
+            at_delay = (delay_s, self._command_at(stamp_ns + round(delay_s * NS_PER_S), t_s + delay_s))
+        return lay_out_commands(stamp_ns, before, at_delay, self._stages_s, self._mpc.u)
 
     def _hold(
         self,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contact_mpc.dynamics.contact_dynamics import ContactDynamics, Linearisation
+from contact_mpc.dynamics.contact_dynamics import ContactDynamics, Linearization
 from contact_mpc.errors import InputError
 from contact_mpc.model.kinematic_tree import FREE
 from contact_mpc.model.rotations import left_jacobian
@@ -118,7 +118,7 @@ def _fit(system: System, w: FloatArray, y: FloatArray, sigma_q: float) -> tuple[
 
 
 def _average(
-    system: System, w: FloatArray, y: FloatArray, linear: list[Linearisation | None]
+    system: System, w: FloatArray, y: FloatArray, linear: list[Linearization | None]
 ) -> tuple[FloatArray, FloatArray]:
     A, B = np.zeros((system.n_v, system.n_v)), np.zeros((system.n_v, system.n_a))
     for w_i, y_i, item in zip(w, y, linear, strict=True):

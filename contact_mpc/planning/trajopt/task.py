@@ -80,7 +80,8 @@ def plan_task(
 
 def read_config(task: TaskConfig, overrides: dict[str, Any] | None = None) -> TrajoptConfig:
     """Return the parameters of a task's section `planner`, some replaced; raises ConfigError as `plan_task`."""
-    return validate(TrajoptConfig, {**task.planner, **(overrides or {})}, f"{task.path}: planner")
+    own = {key: value for key, value in task.planner.items() if (key, value) != ("method", "trajopt")}
+    return validate(TrajoptConfig, {**own, **(overrides or {})}, f"{task.path}: planner")
 
 
 def optimise_trajectory(

@@ -1,70 +1,67 @@
 """What differs between the plant and the model of the controller: friction, mass, size, start, imperfect drives."""
 
-from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from contact_mpc.errors import InputError
 from contact_mpc.model.rotations import rotation_exp
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
 
+Finite = Annotated[float, Field(allow_inf_nan=False)]
 
-@dataclass(frozen=True)
-class PlantPerturbation:
-    """Deviations of the plant from its system; the defaults are the nominal plant.
 
-    Attributes
-    ----------
-    friction : float or None
-        Friction coefficient of every contact pair in place of the system's.
-    friction_scale : float
-        Factor on the system's friction coefficients (when `friction` is None).
-    mass_scale : float
-        Factor on mass and inertia of the objects.
-    size_scale : float
-        Factor on the collision shapes of the objects, about the frames of their links; the mass stays, inertias
-        follow.
-    object_offset_m : (3,) tuple
-        Added to the position of every object at reset, in W, m.
-    object_yaw_rad : float
-        Turn of every object about the vertical through its origin at reset, rad.
-    torque_ripple_fraction : float
-        Amplitude of the ripple, as a fraction of the effort limit.
-    torque_ripple_periods_per_turn : int
-        Periods of the ripple in one turn of the joint.
-    hysteresis_fraction : float
-        Coulomb friction of the drives, as a fraction of the effort limit.
-    hysteresis_width_rad : float
-        Joint motion over which that friction turns round (by 1 - 1/e), rad.
-    seed : int
-        Seed of the phases of the ripple.
-    """
+class PlantPerturbation(BaseModel):
+    """Deviations of the plant from its system, parameters of the plant node; the defaults are the nominal plant."""
 
-    friction: float | None = None
-    friction_scale: float = 1.0
-    mass_scale: float = 1.0
-    size_scale: float = 1.0
-    object_offset_m: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    object_yaw_rad: float = 0.0
-    torque_ripple_fraction: float = 0.0
-    torque_ripple_periods_per_turn: int = 24
-    hysteresis_fraction: float = 0.0
-    hysteresis_width_rad: float = 0.002
-    seed: int = 0
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
-    def __post_init__(self) -> None:
-        for name in ("mass_scale", "size_scale", "hysteresis_width_rad", "torque_ripple_periods_per_turn"):
-            self._require(name, getattr(self, name) > 0.0, "> 0")
-        for name in ("friction_scale", "torque_ripple_fraction", "hysteresis_fraction"):
-            self._require(name, getattr(self, name) >= 0.0, ">= 0")
-        self._require("friction", self.friction is None or self.friction >= 0.0, ">= 0, or None")
-        offset = np.array(self.object_offset_m)
-        self._require("object_offset_m", offset.shape == (3,) and bool(np.all(np.isfinite(offset))), "three finite m")
+    friction: Annotated[Finite, Field(ge=0.0)] | None = Field(
+        default=None, description="friction coefficient of every contact; unset: the system's"
+    )
+    friction_scale: Finite = Field(
+        default=1.0, ge=0.0, description="factor on the system's friction coefficients, where friction is unset"
+    )
+    mass_scale: Finite = Field(default=1.0, gt=0.0, description="factor on mass and inertia of the objects")
+    size_scale: Finite = Field(
+        default=1.0,
+        gt=0.0,
+        description="factor on the collision shapes of the objects, about the frames of their links",
+    )
+    object_offset_m: tuple[Finite, Finite, Finite] = Field(
+        default=(0.0, 0.0, 0.0),
+        description="offset of the objects at the start, world frame",
+        json_schema_extra={"unit": "m"},
+    )
+    object_yaw_rad: Finite = Field(
+        default=0.0,
+        description="turn of the objects about the vertical at the start",
+        json_schema_extra={"unit": "rad"},
+    )
+    torque_ripple_fraction: Finite = Field(default=0.0, ge=0.0, le=1.0, description="torque ripple over effort limit")
+    torque_ripple_periods_per_turn: int = Field(
+        default=24, ge=1, description="periods of the ripple in a turn of the joint"
+    )
+    hysteresis_fraction: Finite = Field(
+        default=0.0, ge=0.0, le=1.0, description="friction of the drives over effort limit"
+    )
+    hysteresis_width_rad: Finite = Field(
+        default=0.002,
+        gt=0.0,
+        description="motion over which that friction turns round, by 1 - 1/e",
+        json_schema_extra={"unit": "rad"},
+    )
+    seed: int = Field(default=0, ge=0, description="of the ripple's phases; in the plant node its own seed counts")
 
-    def _require(self, name: str, is_valid: bool, allowed: str) -> None:
-        if not is_valid:
-            raise InputError(f"plant perturbation {name} = {getattr(self, name)}; allowed: {allowed}")
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = ".".join(map(str, first["loc"]))
+            raise InputError(f"plant perturbation {name} = {first['input']!r}: {first['msg']}") from error
 
     def pair_friction(self, system: System) -> FloatArray:
         """Return the friction coefficient of each of system.pairs in the plant."""

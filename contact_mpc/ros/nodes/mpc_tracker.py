@@ -13,16 +13,18 @@ from typing import Any
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from nav_msgs.msg import Odometry
+from pydantic import Field
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
-from contact_mpc.control.registry import build_tracker
+from contact_mpc.control.controller import ControllerSetup
+from contact_mpc.control.tracking.comparison.config import ComparisonConfig
 from contact_mpc.control.tracking.config import TrackerConfig
 from contact_mpc.control.tracking.tracker import LAGGING, NO_REFERENCE, Reference
 from contact_mpc.errors import InputError
+from contact_mpc.loop.controllers import make_controller
 from contact_mpc.model.system_builder import load_system
-from contact_mpc.planning.methods import make_replanner, make_segment_planner
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.messages.references import read_reference
 from contact_mpc.ros.messages.serialized import deserialize, read_stamp_ns
@@ -40,6 +42,9 @@ JOINTS, ODOMETRY = 0, 1
 
 class MpcTrackerConfig(NodeConfig, SessionConfig, TrackerConfig):
     """Parameters of the tracker node."""
+
+    seed: int = Field(default=0, ge=0, description="of a controller that draws at random")
+    comparison: ComparisonConfig = ComparisonConfig()
 
 
 class MpcTrackerNode(ContactNode):
@@ -59,7 +64,7 @@ class MpcTrackerNode(ContactNode):
         config: MpcTrackerConfig = self.config
         self._system = load_system(config.system)
         self._order = messages.JointOrder(self._system.joint_names)
-        self._tracker = build_tracker(self._system, config, make_replanner, make_segment_planner)
+        self._tracker = make_controller(ControllerSetup(self._system, config, config.comparison, config.seed))
         self._tracker.warm_up()
         self._period_ns = self._tracker.period_ns
         self._reset()

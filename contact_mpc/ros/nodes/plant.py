@@ -83,7 +83,7 @@ class PlantNode(ContactNode):
             config.engine,
             self._system,
             config.command_interface,
-            config.perturbation.to_perturbation(config.seed),
+            config.perturbation.model_copy(update={"seed": config.seed}),
             gravity_compensation=config.gravity_compensation == "robot",
         )
         self._plant.reset(self._task.start_q)

@@ -4,7 +4,7 @@ The plant node gets what the trial drew, everything else is that of a run, so th
 one process (`contact_mpc.loop.closed_loop`), bit for bit.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,7 @@ def run_node_trial(
 
 def plant_parameters(trial: Trial) -> dict[str, Any]:
     """Return the parameters of the plant node that make it the trial's; the seed is a parameter of its own."""
-    perturbation = {key: value for key, value in asdict(trial.perturbation).items() if key != "seed"}
+    perturbation = {key: value for key, value in trial.perturbation.model_dump().items() if key != "seed"}
     perturbation = {
         key: list(value) if isinstance(value, tuple) else value
         for key, value in perturbation.items()

@@ -13,7 +13,7 @@ from contact_mpc.evaluation.contact_events import ContactCheck
 from contact_mpc.evaluation.push_trial import follow_push
 from contact_mpc.loop.closed_loop import ClosedLoop
 from contact_mpc.loop.config import load_loop_config
-from contact_mpc.ros.nodes.plant_config import PerturbationConfig
+from contact_mpc.plants.common.perturbation import PlantPerturbation
 from contact_mpc.ros.stack.run_parameters import RunOptions, build_parameters
 from contact_mpc.task.plan import load_plan
 from contact_mpc.task.task import TaskConfig
@@ -37,7 +37,7 @@ def check_recorded_contacts(
         return None, "hits are not known: the bag has no commands"
     loop_config = load_loop_config(options.parameter_file, options.plant, options.settings)
     plant = build_parameters(task, options, folder, plan_file)["plant"]
-    perturbation = PerturbationConfig(**plant.get("perturbation", {})).to_perturbation(options.seed)
+    perturbation = PlantPerturbation(**{**plant.get("perturbation", {}), "seed": options.seed})
     plan = load_plan(plan_file, task.system)
     loop = ClosedLoop(task.system, task, plan, loop_config, perturbation, options.seed)
     result, _, contacts = follow_push(loop, plan)

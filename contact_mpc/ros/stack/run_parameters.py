@@ -9,7 +9,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from contact_mpc.control.tracking.config import rename_mode
 from contact_mpc.errors import ConfigError
+from contact_mpc.loop.controllers import CONTROLLERS
 from contact_mpc.ros.runtime.lifecycle_client import ACTIVATION_ORDER
 from contact_mpc.ros.runtime.parameters import RCLPY_PARAMETERS
 from contact_mpc.ros.stack.stack import to_parameter_file
@@ -83,15 +85,14 @@ def build_parameters(task: TaskConfig, options: RunOptions, folder: Path, plan_f
     session = secrets.token_hex(SESSION_BYTES)
     for name in ("mpc_tracker", "command_bridge"):
         parameters[name].setdefault("session", session)
-    parameters["command_bridge"].setdefault("simulated", options.plant in ENGINES)
-    for setting in options.settings:
-        apply_setting(parameters, setting)
+    parameters["command_bridge"].setdefault("simulated", options.plant in PLANTS or ":" in options.plant)
+    _apply_settings(parameters, options.settings)
     for values in parameters.values():
         values.update(system=str(task.system.path), clock=options.clock, recorded=options.recorded, use_sim_time=True)
     if options.interface is not None:
         _choose_interface(parameters, options.interface)
     parameters["plant"].update(task=str(task.path), engine=options.plant, seed=options.seed)
-    parameters["mpc_tracker"]["task"] = str(task.path)
+    parameters["mpc_tracker"].update(task=str(task.path), seed=options.seed)
     parameters["trajectory_server"].update(plan_file=str(plan_file), autostart=True)
     parameters["plant"]["run_for_s"] = run_duration_s(task, parameters)
     _check_agreement(parameters, options.parameter_file)
@@ -103,6 +104,18 @@ def build_parameters(task: TaskConfig, options: RunOptions, folder: Path, plan_f
     check_values(parameters, resource("nodes", options.parameter_file))
     task.system.gains(_value(parameters, "command_bridge", "gain_set"))
     return parameters
+
+
+def _apply_settings(parameters: dict[str, dict[str, Any]], settings: Sequence[str]) -> None:
+    """Put settings on top; `comparison` stands for the tracker's parameters of controllers to compare with."""
+    parameters["comparison"] = {}
+    for setting in settings:
+        apply_setting(parameters, setting)
+    comparison, tracker = parameters.pop("comparison"), rename_mode(parameters["mpc_tracker"])
+    tracker["controller"] = CONTROLLERS.check(tracker.get("controller", "tracker"))
+    if comparison:
+        tracker["comparison"] = {**tracker.get("comparison", {}), **comparison}
+    parameters["mpc_tracker"] = tracker
 
 
 def check_values(parameters: dict[str, dict[str, Any]], source: Path) -> None:

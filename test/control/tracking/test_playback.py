@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 
 from contact_mpc.control.bridge.plan_interpolation import interpolate_plan
-from contact_mpc.control.registry import build_tracker
+from contact_mpc.control.controller import ControllerSetup
 from contact_mpc.control.tracking.config import TrackerConfig
-from contact_mpc.control.tracking.playback import REPLANNED, Playback, Replanner
+from contact_mpc.control.tracking.playback import REPLANNED, Playback
 from contact_mpc.control.tracking.tracker import NO_REFERENCE, OK, PLAN_KEPT, Reference
+from contact_mpc.loop.controllers import make_controller
 from contact_mpc.loop.wire import plan_over_wire, reference_over_wire
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.task.loop_records import CommandPlan, EstimatedState
 from contact_mpc.task.plan import EDGE_S, Plan
 
-CONFIG = TrackerConfig(mode="playback", horizon_steps=3)
+CONFIG = TrackerConfig(controller="playback", horizon_steps=3)
 START_NS = 2_000_000_000
 DT_S = 0.04
 ROUNDING = 1e-9  # times travel in whole nanoseconds; slopes here are of the order of 1/s
@@ -35,10 +36,6 @@ def plan(system: System) -> Plan:
     q = np.tile(system.q_default, (n, 1))
     q[:, system.n_q_u :] = u
     return Plan(DT_S * np.arange(n), q, u, tau, np.zeros((n, 0, 3)), {}, du, tau_ff_held=True)
-
-
-def no_replanner(task: str, delay_s: float) -> Replanner:
-    raise AssertionError(f"playback alone plans nothing again: {task}, {delay_s}")
 
 
 class Once:
@@ -64,7 +61,7 @@ def state_at(system: System, t_s: float) -> EstimatedState:
 
 def played(system: System, plan: Plan, t_s: float) -> CommandPlan:
     """What the bridge receives at t_s: the plan went over the wire twice."""
-    player = build_tracker(system, CONFIG, no_replanner, no_replanner)
+    player = make_controller(ControllerSetup(system, CONFIG))
     assert isinstance(player, Playback)
     player.set_reference(Reference(START_NS, reference_over_wire(system, plan)))
     output = player.step(state_at(system, t_s))

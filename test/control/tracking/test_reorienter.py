@@ -11,7 +11,7 @@ from contact_mpc.task.plan import Plan
 from contact_mpc.task.segment import Segment
 from contact_mpc.task.task import TaskConfig, load_task
 
-CONFIG = TrackerConfig(mode="reorient", horizon_steps=2)
+CONFIG = TrackerConfig(controller="reorient", horizon_steps=2)
 START_NS, PERIOD_NS = 1_000_000_000, 50_000_000
 
 

@@ -161,7 +161,7 @@ def test_object_between_walls_that_are_too_near_is_infeasible(formulation: str, 
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        ({"formulation": "sap"}, "formulation 'sap'; allowed: log_barrier, socp, qp, lcp"),
+        ({"formulation": "sap"}, "formulation 'sap' is unknown; allowed: log_barrier, socp, qp, lcp"),
         ({"regularization": "dynamic"}, "regularization 'dynamic'; allowed: quasidynamic, quasistatic"),
         ({"epsilon": 0.0}, r"epsilon = 0.0; expected a fraction in \(0, 1\]"),
         ({"formulation": "qp", "ray_count": 3}, "ray_count = 3; expected an even number"),

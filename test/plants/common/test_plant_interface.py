@@ -172,7 +172,7 @@ def test_perturbation_refuses_impossible_values_by_name(bad: dict) -> None:
 
 
 def test_unknown_engine_and_interface_name_the_allowed_ones(planar: System) -> None:
-    with pytest.raises(InputError, match="drake, mujoco"):
+    with pytest.raises(ConfigError, match="drake, mujoco"):
         make_plant("bullet", planar, gravity_compensation=False)
     with pytest.raises(InputError, match="effort, position"):
         make_plant("drake", planar, "velocity", gravity_compensation=False)

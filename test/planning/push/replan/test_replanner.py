@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from contact_mpc.control.registry import build_tracker
+from contact_mpc.control.controller import ControllerSetup
 from contact_mpc.control.tracking.config import TrackerConfig
 from contact_mpc.control.tracking.playback import Playback
-from contact_mpc.control.tracking.reorienter import SegmentPlanner
 from contact_mpc.errors import ConfigError, InputError
+from contact_mpc.loop import controllers
 from contact_mpc.planning.methods import make_replanner
 from contact_mpc.planning.push.plan_file import PlanBuilder
 from contact_mpc.planning.push.planner import ContactImplicitPlanner
@@ -57,14 +57,10 @@ def test_a_search_in_vain_says_from_when_on_and_with_which_residuals(
     assert replanner.replan(0.15, replace(rest, q=plan.q[4])) is not None, "it goes on from the plan that is kept"
 
 
-def no_segments(_task: str) -> SegmentPlanner:
-    raise AssertionError("asked for a planner of segments")
-
-
-def test_only_the_mode_receding_horizon_asks_for_a_replanner(task: TaskConfig) -> None:
+def test_only_receding_horizon_asks_for_a_replanner(task: TaskConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    for mode in ("playback", "receding_horizon"):
-        config = TrackerConfig(mode=mode, task="anypulator_block", plan_delay_s=0.045)
-        tracker = build_tracker(task.system, config, lambda *given: asked.append(given), no_segments)
-        assert isinstance(tracker, Playback)
+    monkeypatch.setattr(controllers, "make_replanner", lambda *given: asked.append(given))
+    for name in ("playback", "receding_horizon"):
+        config = TrackerConfig(controller=name, task="anypulator_block", plan_delay_s=0.045)
+        assert isinstance(controllers.make_controller(ControllerSetup(task.system, config)), Playback)
     assert asked == [("anypulator_block", 0.045)]
