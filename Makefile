@@ -1,5 +1,5 @@
 # make demo   creates .venv, then turns a ball in a robot hand in closed loop and writes out/demo/report
-# make test   adds the development tools and runs every test
+# make test   adds the development tools and runs every test; make test-core and make test-ros are its two halves
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
@@ -38,7 +38,7 @@ exit 1
 endef
 
 # Recordings and reports in out/ stay; `make clean` removes the environment and what tools left behind.
-.PHONY: demo demo-short test lint types check docs figures clean
+.PHONY: demo demo-short test test-core test-ros lint types check docs figures clean
 demo: $(VENV)/.demo
 	$(BIN)/contact-mpc run $(TASK) --report $(DEMO_DIR)/report --record $(DEMO_DIR) $(if $(DEMO_HOLD_S),--hold-s $(DEMO_HOLD_S))
 
@@ -47,6 +47,14 @@ demo-short: demo
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest $(TESTS)
+
+# What needs neither ROS nor DDS, and what starts nodes and talks between them; together they are `make test`.
+ROS_TESTS := test/ros test/launch
+test-core: $(VENV)/.dev
+	$(BIN)/python -m pytest $(ROS_TESTS:%=--ignore=%)
+
+test-ros: $(VENV)/.dev
+	$(BIN)/python -m pytest $(ROS_TESTS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

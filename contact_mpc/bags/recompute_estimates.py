@@ -17,10 +17,10 @@ from contact_mpc.estimation.state_estimator import StateEstimator
 from contact_mpc.model.rotations import matrix_to_quaternion, quaternion_to_matrix
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.loop_records import EstimatedState
 from contact_mpc.task.object_motion import object_motion
 
-NS_PER_S = 1_000_000_000
 Advance = Callable[[int], None]
 
 

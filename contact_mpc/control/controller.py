@@ -23,6 +23,7 @@ from contact_mpc.control.tracking.tracker import (
 from contact_mpc.errors import InputError
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.loop_records import CommandPlan, EstimatedState
 from contact_mpc.task.plan import Plan
 
@@ -68,7 +69,7 @@ class PlainController(ABC):
 
     def __init__(self, setup: ControllerSetup) -> None:
         self.system, self.config = setup.system, setup.config
-        self.period_ns = 1_000_000_000 // setup.config.mpc_rate_hz
+        self.period_ns = NS_PER_S // setup.config.mpc_rate_hz
         self._stages_s: FloatArray = setup.config.h_s * np.arange(1.0, setup.config.horizon_steps + 1)
         self._reference: Reference | None = None
         self._last: CommandPlan | None = None

@@ -24,6 +24,7 @@ from contact_mpc.plants.common.perturbation import PlantPerturbation
 from contact_mpc.plants.common.plant import T0_NS, Plant, PlantState
 from contact_mpc.plants.common.sensors import JointReading, SensorModel
 from contact_mpc.plants.registry import make_plant
+from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.loop_records import CommandPlan, EstimatedState
 from contact_mpc.task.plan import Plan
 from contact_mpc.task.task import TaskConfig
@@ -79,7 +80,7 @@ class ClosedLoop:
         self._bridge = BridgeCore(system, config.bridge, lockstep=True)
         self._bridge.activate()
         self._tau_before = holding_effort(system, task, config.bridge.gravity_compensation)
-        self._estimate_period_ns = 1_000_000_000 // config.estimate_rate_hz
+        self._estimate_period_ns = NS_PER_S // config.estimate_rate_hz
         self._q_guess = system.q_default
         self.replacements: list[tuple[float, Plan]] = []
 

@@ -12,6 +12,7 @@ import numpy as np
 from contact_mpc.model.rotations import matrix_to_quaternion, quaternion_to_matrix
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.loop_records import CommandPlan, EstimatedState
 from contact_mpc.task.object_motion import ObjectMotion, object_motion, state_from_motion
 from contact_mpc.task.plan import Plan
@@ -25,7 +26,7 @@ def pose_over_wire(R_WB: FloatArray, p_WB: FloatArray) -> tuple[FloatArray, Floa
 
 def times_over_wire(times_s: FloatArray) -> FloatArray:
     """Return times (n,), s, as the receiver of a trajectory message builds them."""
-    times_ns = np.array([round(float(time_s) * 1_000_000_000) for time_s in times_s], dtype=np.int64)
+    times_ns = np.array([round(float(time_s) * NS_PER_S) for time_s in times_s], dtype=np.int64)
     return times_ns.astype(np.float64) * 1e-9
 
 

@@ -6,9 +6,8 @@ import numpy as np
 
 from contact_mpc.errors import InputError
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.interpolation import interpolate_rows
-
-NS_PER_S = 1e9
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from contact_mpc.settings.resources import resource
 from contact_mpc.settings.yaml_files import read_yaml, validate
 from contact_mpc.task.derived import derive_planner
 
-NS_PER_S = 1_000_000_000
 GOAL_STREAM = 1  # of a trial's seed: its goal is drawn apart from its disturbances
 AxisName = Literal["+x", "-x", "+y", "-y", "+z", "-z"]
 AXES_W: dict[str, tuple[float, float, float]] = {

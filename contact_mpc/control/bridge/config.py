@@ -4,6 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from contact_mpc.settings.units import NS_PER_S
+
 
 def _quantity(default: Any, unit: str, description: str, **limits: Any) -> Any:
     return Field(default, description=description, json_schema_extra={"unit": unit}, **limits)
@@ -135,12 +137,12 @@ class BridgeConfig(BaseModel):
     @property
     def period_ns(self) -> int:
         """Time between plans, ns."""
-        return 1_000_000_000 // self.mpc_rate_hz
+        return NS_PER_S // self.mpc_rate_hz
 
     @property
     def state_period_ns(self) -> int:
         """Time between joint states, ns."""
-        return 1_000_000_000 // self.rate_hz
+        return NS_PER_S // self.rate_hz
 
     @property
     def plan_delay_ns(self) -> int:

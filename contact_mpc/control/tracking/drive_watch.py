@@ -13,9 +13,9 @@ import numpy as np
 from contact_mpc.model.gravity_torque import GravityTorque
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.units import NS_PER_S
 
 FILTER_S = 0.3
-NS_PER_S = 1e9
 
 
 class DriveWatch:

@@ -5,8 +5,9 @@ that slip, a joint at its limit of torque. The tracker reports it at once and ho
 the error is well within the bounds: fingers that slip and catch again let it swing about them.
 """
 
+from contact_mpc.settings.units import NS_PER_S
+
 RELEASE_SHARE = 0.5  # of the bounds, below which an object that was behind has caught up
-NS_PER_S = 1e9
 
 
 class LagWatch:

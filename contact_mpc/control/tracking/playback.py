@@ -18,11 +18,11 @@ from contact_mpc.control.tracking.config import TrackerConfig
 from contact_mpc.control.tracking.tracker import NO_REFERENCE, OK, PLAN_KEPT, Reference, TrackerOutput, object_error
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.interpolation import interpolate_rows
 from contact_mpc.task.loop_records import CommandPlan, EstimatedState
 from contact_mpc.task.plan import EDGE_S, Plan
 
-NS_PER_S = 1e9
 REPLANNED = "replanned"
 
 
@@ -54,7 +54,7 @@ class Playback:
 
     def __init__(self, system: System, config: TrackerConfig, replanner: Replanner | None = None) -> None:
         self.system, self.config, self._replanner = system, config, replanner
-        self.period_ns = 1_000_000_000 // config.mpc_rate_hz
+        self.period_ns = NS_PER_S // config.mpc_rate_hz
         self._horizon_s = config.h_s * config.horizon_steps
         self._reference: Reference | None = None
 

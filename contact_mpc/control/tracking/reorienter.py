@@ -25,11 +25,11 @@ from contact_mpc.control.tracking.tracker import (
 from contact_mpc.errors import InputError
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.loop_records import CommandPlan, EstimatedState
 from contact_mpc.task.plan import Plan
 from contact_mpc.task.segment import Segment
 
-NS_PER_S = 1e9
 SETTLE_NS = 300_000_000  # a segment rests at its end so long before the next begins
 REGRASPING, NO_SEGMENT = "regrasping", "no_segment"
 

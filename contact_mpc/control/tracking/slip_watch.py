@@ -19,10 +19,10 @@ from contact_mpc.dynamics.smoothed.quadratic import Model
 from contact_mpc.geometry.fingers import closest_pair_per_finger, contact_jacobian, finger_of_pairs
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.units import NS_PER_S
 
 WINDOW_NS = 200_000_000
 FILTER_S = 1.0
-NS_PER_S = 1e9
 
 
 class SlipWatch:

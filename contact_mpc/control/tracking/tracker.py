@@ -21,10 +21,10 @@ from contact_mpc.errors import InputError
 from contact_mpc.model.kinematic_tree import REVOLUTE
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.loop_records import CommandPlan, EstimatedState
 from contact_mpc.task.plan import Plan
 
-NS_PER_S = 1e9
 OK, LAGGING = "ok", "lagging"
 NO_REFERENCE, OBJECT_LOST, NOT_FOLLOWING, MODEL_FAILED, BAD_STATE = (
     "no_reference",
@@ -97,7 +97,7 @@ class Tracker:
 
     def __init__(self, system: System, config: TrackerConfig, mpc: Mpc | None = None) -> None:
         self.system, self.config = system, config
-        self.period_ns = 1_000_000_000 // config.mpc_rate_hz
+        self.period_ns = NS_PER_S // config.mpc_rate_hz
         self._mpc = Mpc(system, config) if mpc is None else mpc
         self._adaptation = CommandAdaptation(system, config.adaptation_gain)
         self._stages_s: FloatArray = config.h_s * np.arange(1.0, config.horizon_steps + 1)

@@ -7,8 +7,7 @@ from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.ros.faults.channel import Channel
 from contact_mpc.ros.faults.kinds import LAG_GROWTH, PACE, Limit
 from contact_mpc.ros.nodes.recorder import FLUSH_PERIOD_S
-
-NS_PER_S = 1_000_000_000
+from contact_mpc.settings.units import NS_PER_S
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,10 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from contact_mpc.errors import InputError
 from contact_mpc.model.rotations import matrix_to_quaternion, quaternion_to_matrix
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.loop_records import CommandPlan
 from contact_mpc.task.object_motion import ObjectMotion
 
-NS_PER_S = 1_000_000_000
 COMMAND_LABEL = "t_ns="
 INTEGER = re.compile(r"-?[0-9]{1,19}")  # what fits 64 bits; Python refuses to convert beyond 4300 digits
 MOST_SHOWN, LONGEST_SHOWN = 40, 800  # names and characters of what a stranger wrote, in an error

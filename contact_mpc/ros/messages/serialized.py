@@ -11,8 +11,8 @@ from typing import Any
 from rclpy.serialization import deserialize_message
 
 from contact_mpc.errors import InputError
+from contact_mpc.settings.units import NS_PER_S
 
-NS_PER_S = 1_000_000_000
 _LITTLE, _BIG = struct.Struct("<iII"), struct.Struct(">iII")
 _FRAME_START = 4 + _LITTLE.size
 _LONGEST_STAMP = 19  # digits of a 64 bit integer

@@ -35,6 +35,7 @@ from contact_mpc.ros.runtime.node_process import freeze_garbage, run_node
 from contact_mpc.ros.runtime.parameters import NodeConfig, SessionConfig
 from contact_mpc.ros.runtime.realtime import RealtimeConfig, apply_realtime, sleep_until
 from contact_mpc.ros.runtime.topic_gate import MOST_AT_ONCE
+from contact_mpc.settings.units import NS_PER_S
 
 SERVICE_PERIOD_NS = 4_000_000  # one event of the executor each: services, timers and /clock together stay below that
 SAFETY_PERIOD_NS = 100_000_000
@@ -68,7 +69,7 @@ class CommandBridgeNode(ContactNode):
         self._is_lockstep = config.clock == "lockstep"
         warm_up(self._system, config)
         self._core = BridgeCore(self._system, config, self._is_lockstep)
-        self._period_ns = 1_000_000_000 // config.rate_hz
+        self._period_ns = NS_PER_S // config.rate_hz
         self._state_timeout_ns = round(config.state_timeout_s * 1e9)
         self._timing = Timing(self._period_ns)
         self._input = BridgeInput(self._core, self._system.joint_names)

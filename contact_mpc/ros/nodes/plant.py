@@ -34,10 +34,10 @@ from contact_mpc.ros.runtime.node_process import freeze_garbage, run_node
 from contact_mpc.ros.runtime.realtime import apply_realtime
 from contact_mpc.ros.runtime.topic_gate import TopicGate
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.object_motion import ObjectMotion, object_jacobian
 from contact_mpc.task.task import load_task
 
-NS_PER_S = 1_000_000_000
 RECORDER_LEAD_NS = NS_PER_S  # the plant may be this far ahead of the bag
 RECORDER_TIMEOUT_S = 30.0
 REALTIME_BACKLOG_S = 0.02  # later than this the deadlines are shifted

@@ -32,10 +32,10 @@ from contact_mpc.ros.runtime.direct_reader import DirectReader
 from contact_mpc.ros.runtime.node import ContactNode
 from contact_mpc.ros.runtime.node_process import freeze_garbage, run_node
 from contact_mpc.ros.runtime.parameters import NodeConfig
+from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.loop_records import EstimatedState
 from contact_mpc.task.object_motion import object_motion
 
-NS_PER_S = 1_000_000_000
 WARN_PERIOD_S = 1.0
 SERVICE_PERIOD_NS = 4_000_000  # some events of the executor each: services, timers and /clock
 SLEEP_FRACTION = 0.6  # of the period; the next tick comes after 0.8 at the earliest, with joint states at 1 kHz

@@ -18,9 +18,8 @@ from contact_mpc.ros.messages.references import to_object_reference, to_referenc
 from contact_mpc.ros.runtime.node import ContactNode
 from contact_mpc.ros.runtime.node_process import run_node
 from contact_mpc.ros.runtime.parameters import NodeConfig
+from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.plan import load_plan
-
-NS_PER_S = 1_000_000_000
 
 
 class TrajectoryServerConfig(NodeConfig):
