@@ -12,6 +12,7 @@ from typing import Any
 from contact_mpc.control.tracking.config import rename_mode
 from contact_mpc.errors import ConfigError
 from contact_mpc.loop.controllers import CONTROLLERS
+from contact_mpc.plants.registry import PLANTS
 from contact_mpc.ros.runtime.lifecycle_client import ACTIVATION_ORDER
 from contact_mpc.ros.runtime.parameters import RCLPY_PARAMETERS
 from contact_mpc.ros.stack.stack import to_parameter_file
@@ -24,7 +25,6 @@ from contact_mpc.version import __version__
 PROGRESS_PERIOD_S = 0.1  # runs end on its multiples, where the recorder reports how far it is
 DEFAULT_START_DELAY_S = 0.3
 SESSION_BYTES = 8
-ENGINES = ("drake", "mujoco", "gazebo")  # embedded in the plant node; what takes its place is a robot, and keeps time
 CONFIGS = {
     "state_estimator": ("contact_mpc.ros.nodes.state_estimator", "StateEstimatorConfig"),
     "mpc_tracker": ("contact_mpc.ros.nodes.mpc_tracker", "MpcTrackerConfig"),
