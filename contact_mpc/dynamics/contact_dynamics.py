@@ -10,7 +10,6 @@ from contact_mpc.dynamics.formulation import Formulation, Residuals, SolvedStep,
 from contact_mpc.dynamics.smoothed.quadratic import Model, assemble_quadratic
 from contact_mpc.errors import InputError, ModelError
 from contact_mpc.geometry.contacts import build_pairs, make_kinematics, update_kinematics
-from contact_mpc.geometry.convex import ConvexPairs
 from contact_mpc.model.system import System, check_number, check_vector
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.registry import Entry, Registry
@@ -194,8 +193,7 @@ class ContactDynamics:
         if not 0.0 < check_number("tolerance", tolerance) <= LARGEST_TOLERANCE:
             raise InputError(f"tolerance = {tolerance}; expected more than 0, at most {LARGEST_TOLERANCE}, e.g. 1e-14")
         self.tolerance, self.ray_count = tolerance, ray_count
-        convex = ConvexPairs(system, self.model.pairs, self.model.activation)
-        builder = ProblemBuilder(self.model, system.q_default, convex)
+        builder = ProblemBuilder(self.model, system.q_default)
         self._builder, self._workspace = builder, builder.workspace
         self._solver = kind(StepSetup(system, builder, self.kappa, tolerance, ray_count))
         self._no_offset = np.zeros(len(self.model.mu))

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.smoothed.cholesky import factorise, solve_in_place
 from contact_mpc.dynamics.smoothed.newton import make_newton, measure_gaps
-from contact_mpc.geometry.contacts import EXTERNAL, Contacts, Pairs, build_pairs
+from contact_mpc.geometry.contacts import Contacts, Pairs
 from contact_mpc.geometry.fingers import closest_pair_per_finger, finger_of_pairs
 from contact_mpc.model.lengths import tangent_lengths
 from contact_mpc.model.system import System
@@ -50,11 +50,6 @@ class ContactCarry:
         self._fingers = finger_of_pairs(system)
         self._workspace = make_newton(self._model)
         self._damping = DAMPING * tangent_lengths(system)[: system.n_v_u] ** 2
-
-    @staticmethod
-    def is_possible(system: System) -> bool:
-        """Whether all contact pairs have the closed form that Jacobians come from."""
-        return not np.any(build_pairs(system).kind == EXTERNAL)
 
     def warm_up(self) -> None:
         """Compile, or load what is compiled, as if all contact pairs touched."""

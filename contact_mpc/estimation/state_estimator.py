@@ -38,8 +38,7 @@ class StateEstimator:
         self._config = config or EstimatorConfig()
         self.time_jumps = 0
         self.late_joints = 0
-        can_carry = self._config.contact_carry and ContactCarry.is_possible(system)
-        self._carry = ContactCarry(system, self._config.carry_reach_m) if can_carry else None
+        self._carry = ContactCarry(system, self._config.carry_reach_m) if self._config.contact_carry else None
         self.reset()
 
     def warm_up(self) -> EstimatedState:

@@ -12,8 +12,7 @@ about friction?"; the derivative of (phi, n, p) follows from the curvature N of 
     dp       = v_B(p) + delta - (r_A + phi / 2) N delta - n (n . delta) / 2
 
 Where A is no sphere its own turning omega counts, too: `turning` gives N delta + M omega in place of N delta, and
-dp has the slide T delta + P omega of the nearest point along A. Pairs without closed form (`EXTERNAL`) keep what
-`convex` has written.
+dp has the slide T delta + P omega of the nearest point along A. Pairs without closed form are left to `convex`.
 """
 
 from typing import NamedTuple
@@ -23,28 +22,32 @@ from numba import njit
 from numpy.typing import NDArray
 
 from contact_mpc.errors import ModelError
+from contact_mpc.geometry.convex.pair import write_pair
+from contact_mpc.geometry.convex.support import Placed, Scratch, make_scratch
 from contact_mpc.geometry.crossing_edges import TOUCHING_M, find_crossings, leave_along
 from contact_mpc.geometry.segment_box import segment_box_motion, segment_to_box
 from contact_mpc.geometry.sphere_distance import core_distance, segment_distance
 from contact_mpc.geometry.turning import TINY_M, across, nearest_on_segments, rim_direction, rim_motion, segment_motion
 from contact_mpc.geometry.vectors import Vector, axpy, dof_velocity, dot, minus, rotate, row, scaled
 from contact_mpc.model.contact_points import CORNERS, CROSSINGS
-from contact_mpc.model.kinematic_tree import BOX, CAPSULE, HALF_SPACE, HULL, RIM, SPHERE, Tree
+from contact_mpc.model.kinematic_tree import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, RIM, SPHERE, Tree
 from contact_mpc.model.kinematics import dof_axes_into, forward_kinematics_into
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.compile_flags import COMPILED
 
 IntArray = NDArray[np.int64]
-POINT, SEGMENTS, LOWEST, EXTERNAL, CROSSING, EDGES, MORE_EDGES = 0, 1, 2, 3, 4, 5, 6  # kinds of contacts
+POINT, SEGMENTS, LOWEST, CONVEX, CROSSING, EDGES, MORE_EDGES, MORE_CONVEX = 0, 1, 2, 3, 4, 5, 6, 7  # kinds
 
 
 class Pairs(NamedTuple):
     """Contacts as flat arrays; geometry a is a sphere where kind is POINT.
 
     kind : (n_c,) POINT, SEGMENTS (two capsules), CROSSING (a capsule and a box), LOWEST (a rim over
-        a half-space), EDGES (the first of the crossings of two boxes, MORE_EDGES the others) or EXTERNAL (no closed
-        form)
+        a half-space), EDGES (the first of the crossings of two boxes, MORE_EDGES the others) or CONVEX (the first of
+        a pair without closed form, MORE_CONVEX the others)
+    rows : (n_c,) contacts of the pair where kind is CONVEX, else 1
+    activation : m, CONVEX pairs further apart are not resolved
     radius : (n_c,) of the sphere or capsule a, m, 0 for others
     sign : (n_c,) +1 where the object owns the sphere a, -1 where it owns b
     dofs (n_c, m), dof_sign (n_c, m), dof_count (n_c,) : columns of J_c in ascending order, + for A and - for B
@@ -59,6 +62,8 @@ class Pairs(NamedTuple):
     dof_count: IntArray
     kind: IntArray
     radius: FloatArray
+    rows: IntArray
+    activation: float
 
 
 class Kinematics(NamedTuple):
@@ -75,6 +80,7 @@ class Contacts(NamedTuple):
 
     phi is inf, and nothing else written, where two boxes have fewer crossings than contacts are kept for them.
     M, T, P : (n_c, 3, 3), see `turning`; used where the contact's kind is not POINT.
+    scratch : buffers of `convex`
     """
 
     phi: FloatArray
@@ -86,6 +92,7 @@ class Contacts(NamedTuple):
     M: FloatArray
     T: FloatArray
     P: FloatArray
+    scratch: Scratch
 
 
 def build_pairs(system: System) -> Pairs:
@@ -109,6 +116,8 @@ def build_pairs(system: System) -> Pairs:
     geom_b = np.array([item.geometry_b for item in contacts], dtype=np.int64)
     kind = np.array([_kind(tree.geom_shape[a], tree.geom_shape[b]) for a, b in zip(geom_a, geom_b, strict=True)])
     kind[np.flatnonzero(kind == EDGES).reshape(-1, CROSSINGS)[:, 1:]] = MORE_EDGES
+    number = np.array([item.pair for item in contacts])
+    kind[(kind == CONVEX) & (number == np.roll(number, 1)) & (np.arange(len(kind)) > 0)] = MORE_CONVEX
     radius = np.where((kind == POINT) | (kind == SEGMENTS) | (kind == CROSSING), tree.geom_size[geom_a, 0], 0.0)
     return Pairs(
         geom_a,
@@ -120,6 +129,8 @@ def build_pairs(system: System) -> Pairs:
         np.array([len(column) for column in columns]),
         kind,
         radius,
+        np.where(kind == CONVEX, np.bincount(number)[number], 1),
+        system.config.activation_distance_m,
     )
 
 
@@ -132,7 +143,7 @@ def _kind(shape_a: int, shape_b: int) -> int:
         return CROSSING
     if shape_a == BOX and shape_b == BOX:
         return EDGES
-    return LOWEST if shape_a == RIM and shape_b == HALF_SPACE else EXTERNAL
+    return LOWEST if shape_a == RIM and shape_b == HALF_SPACE else CONVEX
 
 
 def _pair_dofs(tree: Tree, body_a: int, body_b: int) -> list[tuple[int, float]]:
@@ -148,19 +159,8 @@ def make_kinematics(tree: Tree) -> Kinematics:
     return Kinematics(np.zeros((n_b, 3, 3)), np.zeros((n_b, 3)), np.zeros((n_v, 3)), np.zeros((n_v, 3)))
 
 
-def make_contacts(pairs: Pairs, has_external: bool = False) -> Contacts:
-    """Allocate the contact workspace.
-
-    Raises
-    ------
-    ModelError
-        There are pairs without closed form, and the caller does not say that it fills them in (`has_external`).
-    """
-    if np.any(pairs.kind == EXTERNAL) and not has_external:
-        raise ModelError(
-            "a contact pair has no closed form (a mesh or a cylinder against what is no sphere): give one side a "
-            "sphere, or make both of capsules and boxes; ContactDynamics.step takes all pairs"
-        )
+def make_contacts(pairs: Pairs) -> Contacts:
+    """Allocate the contact workspace."""
     n_c, m = pairs.dofs.shape
     return Contacts(
         np.zeros(n_c),
@@ -172,6 +172,7 @@ def make_contacts(pairs: Pairs, has_external: bool = False) -> Contacts:
         np.zeros((n_c, 3, 3)),
         np.zeros((n_c, 3, 3)),
         np.zeros((n_c, 3, 3)),
+        make_scratch(),
     )
 
 
@@ -352,6 +353,38 @@ def _rim_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: in
     _write_contact(con, c, phi, n, axpy(-0.5 * phi, n, centre), centre)
 
 
+@njit(inline="always", **COMPILED)
+def _placed(tree: Tree, kin: Kinematics, g: int, origin: Vector) -> Placed:
+    """Return the geometry as `convex` sees it, from `origin`."""
+    is_cylinder = tree.geom_shape[g] == CYLINDER
+    radius, half = (tree.geom_size[g, 0], tree.geom_size[g, 1]) if is_cylinder else (0.0, 0.0)
+    return Placed(g, _geometry_axes(tree, kin, g), minus(_geometry_position(tree, kin, g), origin), radius, half)
+
+
+@njit(**COMPILED)
+def _convex_contacts(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: int) -> None:
+    """Fill the contacts of a pair without closed form, of which c is the first."""
+    origin = _geometry_position(tree, kin, pairs.geom_b[c])
+    write_pair(
+        tree.polytopes,
+        _placed(tree, kin, pairs.geom_a[c], origin),
+        _placed(tree, kin, pairs.geom_b[c], origin),
+        pairs.activation,
+        c,
+        pairs.rows[c],
+        origin,
+        con.scratch,
+        con.phi,
+        con.n,
+        con.p,
+        con.centre,
+        con.N,
+        con.M,
+        con.T,
+        con.P,
+    )
+
+
 @njit(**COMPILED)
 def update_contacts(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts) -> None:
     """Refresh all contacts for the poses in kin: phi, n, p, N and the columns of J_c."""
@@ -370,5 +403,7 @@ def update_contacts(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts) ->
             _rim_contact(tree, pairs, kin, con, c)
         elif pairs.kind[c] == EDGES:
             _edge_contacts(tree, pairs, kin, con, c)
+        elif pairs.kind[c] == CONVEX:
+            _convex_contacts(tree, pairs, kin, con, c)
         if con.phi[c] < np.inf:
             _write_jacobian(tree, pairs, kin, con, c)

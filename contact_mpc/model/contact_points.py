@@ -1,4 +1,4 @@
-"""Contacts of a pair of shapes as points: every closed-form pair becomes spheres (of radius 0 too) against a shape.
+"""Contacts of a pair of shapes: where there is a closed form, spheres (of radius 0 too) against a shape.
 
     sphere     - any primitive            the sphere itself
     box        - half-space               the 8 corners of the box, radius 0
@@ -10,8 +10,12 @@
     capsule    - capsule                  the nearest points of the two segments
 
 Points that stay where they are on the body make resting and tipping exact: a box on the ground has four contacts, not
-one that jumps. Every other pair (a cylinder or a convex hull against anything but a sphere or a half-space) is left
-to `contact_mpc.geometry.convex`.
+one that jumps. Every other pair (a cylinder or a convex hull against anything but a half-space, or a sphere against a
+hull) has the nearest points and those of faces and edges that lie on each other (`contact_mpc.geometry.convex`):
+
+    sphere     - hull                 the nearest points
+    capsule    - cylinder, hull       and up to 2 ends of where the segment lies on a face or an edge
+    others                            and up to 11 corners and crossings of edges
 """
 
 from dataclasses import dataclass
@@ -26,6 +30,8 @@ from contact_mpc.settings.arrays import FloatArray
 RIM_POINTS = 8
 CORNERS = 8
 CROSSINGS = 8  # kept for two boxes: as many as two faces can have that lie flat on each other
+FLAT_CONTACTS, SEGMENT_CONTACTS = 12, 3  # kept for two convex shapes, and where one is a capsule
+ROUND, SOLID = ("sphere", "capsule"), ("box", "cylinder", "hull")
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,7 @@ class ContactPair:
 class PointContact:
     """One contact of a pair: shape a (a sphere where the pair has a closed form) against shape b.
 
-    Crossings of two boxes have the boxes themselves.
+    Crossings of two boxes, and the contacts of a pair without closed form, have the shapes themselves.
 
     sign is +1 where a belongs to the first geometry of the pair, which an object owns; pair is its index.
     """
@@ -51,6 +57,12 @@ class PointContact:
     mu: float
     sign: float
     pair: int
+
+
+def is_convex_pair(first: str, second: str) -> bool:
+    """Return whether two kinds of shapes, none a sphere, have no closed form."""
+    kinds = {first, second}
+    return kinds <= {*ROUND, *SOLID} and "sphere" not in kinds and bool(kinds & {"cylinder", "hull"})
 
 
 class PointBuilder:
@@ -69,6 +81,8 @@ class PointBuilder:
         first, second = self.geometries[a].shape.kind, self.geometries[b].shape.kind
         if first != "sphere" and second == "sphere":
             rows = [(b, a, -1.0)]
+        elif is_convex_pair(first, second):
+            rows = [(a, b, 1.0)] * (SEGMENT_CONTACTS if "capsule" in (first, second) else FLAT_CONTACTS)
         elif (first, second) == ("box", "box"):
             rows = [(p, b, 1.0) for p in self.points(a)] + [(p, a, -1.0) for p in self.points(b)]
             rows += [(a, b, 1.0)] * CROSSINGS

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from contact_mpc.model.polytopes import Polytopes, build_polytopes
 from contact_mpc.model.urdf import Joint, Pose, Shape, Urdf
 from contact_mpc.settings.arrays import FloatArray
 
@@ -44,6 +45,7 @@ class Tree(NamedTuple):
     sweeps : (n_v, n_v) whether the column of d moves along with k: turned, or revolute and shifted by it, [k, d]
     geom_body, geom_shape, geom_size (n_g, 3), R_BG, p_BG : size is (r, 0, 0), half extents, or (r, half length, 0);
         a half-space is solid below z = 0 of its frame, a rim is the circle (0, r, 0) about z
+    polytopes : cores of the geometries for pairs without closed form
     """
 
     parent: IntArray
@@ -67,6 +69,7 @@ class Tree(NamedTuple):
     geom_size: FloatArray
     R_BG: FloatArray
     p_BG: FloatArray
+    polytopes: Polytopes
 
 
 @dataclass
@@ -161,6 +164,7 @@ class TreeBuilder:
             turns,
             sweeps,
             *self._flatten_geometries(),
+            build_polytopes([item.shape for item in self.geometries]),
         )
 
     def _chains(self, i_v: IntArray, widths_v: list[int]) -> list[list[int]]:

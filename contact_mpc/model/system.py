@@ -91,6 +91,12 @@ class System:
         return tuple(item.name for item in self.config.objects)
 
     @property
+    def mesh_notes(self) -> tuple[str, ...]:
+        """By how much shapes differ from the meshes that the files name, one line per link."""
+        found = {(item.owner, item.link, item.shape.note) for item in self.geometries if item.shape.note}
+        return tuple(f"{owner}, link '{link}': {note}" for owner, link, note in sorted(found))
+
+    @property
     def n_q(self) -> int:
         """Length of q."""
         return self.n_q_u + self.n_a

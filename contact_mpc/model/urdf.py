@@ -38,13 +38,15 @@ class Pose:
 class Shape:
     """A collision shape. size: sphere (r,), box (full x, y, z), capsule and cylinder (r, length along z), m.
 
-    A half_space has no size; a hull (the convex hull of a mesh) has vertices (n, 3), m, in its own frame.
+    A half_space has no size; a hull (the convex hull of a mesh) has vertices (n, 3), m, in its own frame, and says in
+    `note` by how much it is not the mesh.
     """
 
     kind: str
     size: tuple[float, ...]
     X_LG: Pose
     vertices: FloatArray = field(default_factory=lambda: np.zeros((0, 3)))
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -201,10 +203,10 @@ def _read_shape(element: ET.Element, link: str, path: Path) -> Shape:
     if mesh is not None:
         scale = _vector(mesh, "scale", "1 1 1", path)
         try:
-            vertices = load_hull(mesh_path(mesh.get("filename", ""), path), scale)
+            hull = load_hull(mesh_path(mesh.get("filename", ""), path), scale)
         except ModelError as error:
             raise ModelError(f"{path}: link '{link}': {error}") from error
-        return Shape("hull", (), _read_pose(element.find("origin"), path), vertices)
+        return Shape("hull", (), _read_pose(element.find("origin"), path), hull.vertices, hull.describe())
     found = [] if geometry is None else [child for child in geometry if child.tag.replace(DRAKE, "") in SHAPES]
     if len(found) != 1:
         tags = [] if geometry is None else [child.tag for child in geometry]

@@ -49,16 +49,20 @@ def make_plant(
     ConfigError
         Unknown engine, or one that is not installed.
     ModelError
-        A link has a shape other than sphere, box, capsule and cylinder.
+        A link has a mesh, and the engine is Gazebo.
     """
     PLANTS.check(engine)
     if interface not in INTERFACES:
         raise InputError(f"unknown interface '{interface}' of the plant; allowed: {', '.join(INTERFACES)}")
-    _check_shapes(system)
+    if engine == "gazebo":
+        _check_shapes(system)
     return PLANTS.load(engine)(system, interface, perturbation or PlantPerturbation(), gravity_compensation)
 
 
 def _check_shapes(system: System) -> None:
     hulls = [item.link for item in system.geometries if item.shape.kind == "hull"]
     if hulls:
-        raise ModelError(f"{system.path}: the plants know no meshes; found {', '.join(hulls)}: use primitives")
+        raise ModelError(
+            f"{system.path}: the plant 'gazebo' knows no meshes; found {', '.join(hulls)}: use primitives, or "
+            "the plant 'drake' or 'mujoco'"
+        )

@@ -14,8 +14,10 @@ from contact_mpc.bags.poses import IntArray
 from contact_mpc.bags.record import RunRecord
 from contact_mpc.errors import BagError
 from contact_mpc.model.kinematics import forward_kinematics
+from contact_mpc.model.polytopes import outward_triangles
 from contact_mpc.model.rotations import matrix_to_quaternion
 from contact_mpc.model.system import System
+from contact_mpc.model.urdf import Shape
 from contact_mpc.report.appearance import link_colour
 from contact_mpc.settings.arrays import FloatArray
 
@@ -104,7 +106,7 @@ def _shapes(system: System, owner: str, link: str) -> list[dict[str, Any]]:
     return [
         {
             "kind": item.shape.kind,
-            "size": [float(value) for value in item.shape.size],
+            "size": _size(item.shape),
             "p": item.X_BG.p.tolist(),
             "q": matrix_to_quaternion(np.ascontiguousarray(item.X_BG.R)).tolist(),
         }
@@ -113,10 +115,24 @@ def _shapes(system: System, owner: str, link: str) -> list[dict[str, Any]]:
     ]
 
 
+def _size(shape: Shape) -> list[float]:
+    """Return the size of a shape, m; of a hull its triangles, corner after corner."""
+    if shape.kind != "hull":
+        return [float(value) for value in shape.size]
+    corners = shape.vertices[outward_triangles(shape.vertices)]
+    return [float(value) for value in np.round(corners, 6).reshape(-1)]
+
+
 def _object_radius(system: System) -> float:
     """Half the size of the first object, m."""
     shapes = [item.shape for item in system.geometries if item.owner == system.object_names[0]]
-    return max(float(np.linalg.norm(s.size)) / 2.0 if s.kind == "box" else float(s.size[0]) for s in shapes)
+    return max(_half_size(shape) for shape in shapes)
+
+
+def _half_size(shape: Shape) -> float:
+    if shape.kind == "hull":
+        return 0.5 * float(np.linalg.norm(np.ptp(shape.vertices, axis=0)))
+    return float(np.linalg.norm(shape.size)) / 2.0 if shape.kind == "box" else float(shape.size[0])
 
 
 def _markers(

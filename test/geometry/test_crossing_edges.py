@@ -3,20 +3,18 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import coal
 import numpy as np
 import pytest
+from coal_oracle import geometry_pose, proved_distance
 
 from contact_mpc import ContactDynamics
 from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.smoothed.newton import Newton, make_newton, measure_gaps
 from contact_mpc.geometry.contacts import EDGES, MORE_EDGES
-from contact_mpc.geometry.convex import geometry_pose, support
 from contact_mpc.geometry.crossing_edges import COS_FLAT
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import load_system
 
-COAL_TOLERANCES_M = (1e-12, 1e-9, 1e-7, 1e-6)
 PROOF_M = 1e-7  # supporting planes across coal's normal must be that nearly as far apart as coal says
 GAP_TOLERANCE_M = 1e-8  # of coal
 NORMAL_TOLERANCE = 1e-6  # of coal, where boxes are clearly apart or overlap
@@ -67,7 +65,6 @@ class TwoBoxes:
         self.system, self.model = system, build_model(system)
         self.ws: Newton = make_newton(self.model)
         self.rows = np.array([c for c, item in enumerate(system.contacts) if item.pair == self._pair()])
-        self._boxes = [coal.Box(*system.geometries[g].shape.size) for g in (0, 1)]
 
     def _pair(self) -> int:
         return next(k for k, pair in enumerate(self.system.pairs) if {pair.geometry_a, pair.geometry_b} == {0, 1})
@@ -81,22 +78,9 @@ class TwoBoxes:
     def coal(self, q: np.ndarray) -> tuple[float, np.ndarray] | None:
         """Return gap and normal, the shallowest that its own supporting planes prove; None where none is proved."""
         measure_gaps(self.model, self.ws, q)
-        (R_A, p_A), (R_B, p_B) = (geometry_pose(self.system.tree, self.ws.kin, g) for g in (0, 1))
-        best = None
-        for tolerance in COAL_TOLERANCES_M:
-            request, result = coal.DistanceRequest(), coal.DistanceResult()
-            request.gjk_tolerance = request.epa_tolerance = tolerance
-            request.gjk_max_iterations = request.epa_max_iterations = 500
-            poses = coal.Transform3s(R_A, p_A), coal.Transform3s(R_B, p_B)
-            phi = coal.distance(self._boxes[0], poses[0], self._boxes[1], poses[1], request, result)
-            n = -np.array(result.normal)
-            a, b = self.system.geometries[:2]
-            proof = n @ (p_A - p_B) - support(a, -R_A.T @ n) - support(b, R_B.T @ n)
-            if abs(proof - phi) < PROOF_M and (best is None or phi > best[0]):
-                best = float(phi), n
-            if best is not None and best[0] > 0.0:
-                break
-        return best
+        X_A, X_B = (geometry_pose(self.system, self.ws.kin, g) for g in (0, 1))
+        a, b = (self.system.geometries[g].shape for g in (0, 1))
+        return proved_distance(a, X_A, b, X_B, PROOF_M)
 
     def near_pose(self, rng: np.random.Generator, gap: float) -> np.ndarray | None:
         """Return a q whose gap is this by coal."""

@@ -23,7 +23,6 @@ from contact_mpc.dynamics.exact.socp import solve_socp
 from contact_mpc.dynamics.exact.step_problem import ProblemBuilder, StepProblem
 from contact_mpc.dynamics.smoothed.derivatives import contact_motion
 from contact_mpc.errors import InputError
-from contact_mpc.geometry.convex import ConvexPairs
 from contact_mpc.model.system import System, check_vector
 from contact_mpc.settings.arrays import FloatArray
 
@@ -100,7 +99,7 @@ def solve_equilibrium(system: System, q: FloatArray, u: FloatArray, friction: fl
     """
     q, u = system.check_q(q), system.check_u(u)
     model = build_model(system, friction=friction)
-    builder = ProblemBuilder(model, q, ConvexPairs(system, model.pairs, model.activation))
+    builder = ProblemBuilder(model, q)
     offset = np.zeros(len(model.mu))
     force, status, iterations, size = np.zeros((len(model.mu), 3)), "converged", 0, np.inf
     while size > TOLERANCE:

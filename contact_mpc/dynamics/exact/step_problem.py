@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from contact_mpc.dynamics.smoothed.newton import Newton, make_newton, prepare_step
 from contact_mpc.dynamics.smoothed.quadratic import Model
 from contact_mpc.geometry.contacts import update_kinematics
-from contact_mpc.geometry.convex import ConvexPairs
 from contact_mpc.model.kinematic_tree import FREE, REVOLUTE
 from contact_mpc.settings.arrays import FloatArray
 
@@ -88,10 +87,9 @@ class StepProblem:
 class ProblemBuilder:
     """Assembles the `StepProblem` at (q, u); keeps the compiled workspace, which derivatives read afterwards."""
 
-    def __init__(self, model: Model, q: FloatArray, convex: ConvexPairs | None = None) -> None:
+    def __init__(self, model: Model, q: FloatArray) -> None:
         self.model = model
-        self.workspace: Newton = make_newton(model, has_external=convex is not None)
-        self._convex = convex
+        self.workspace: Newton = make_newton(model)
         n_c, m = model.pairs.dofs.shape
         counted = np.arange(m)[None, :] < model.pairs.dof_count[:, None]
         self._columns = np.zeros((n_c, m, model.tree.dof_body.shape[0]))
@@ -100,15 +98,9 @@ class ProblemBuilder:
         update_kinematics(model.tree, q, self.workspace.kin)
         self._plane_normal = find_plane_normal(model, self.workspace)
 
-    def update_external(self, q: FloatArray) -> None:
-        """Write the contacts that have no closed form into the workspace, at q (n_q,)."""
-        if self._convex is not None:
-            self._convex.update(q, self.workspace.kin, self.workspace.con)
-
     def build(self, q: FloatArray, u: FloatArray, offset: FloatArray) -> StepProblem:
         """Return the problem at q (n_q,), u (n_a,) with offset (n_c,), m, added to the gaps."""
         ws = self.workspace
-        self.update_external(q)
         prepare_step(self.model, ws, q, u, offset)
         pair = np.flatnonzero(ws.phi < self.model.activation)
         n = ws.con.n[pair]

@@ -21,7 +21,6 @@ class LogBarrier(Formulation):
     def solve(self, q: FloatArray, u: FloatArray, offset: FloatArray) -> SolvedStep:
         """See `Formulation.solve`."""
         ws, setup, model = self.workspace, self.setup, self.builder.model
-        self.builder.update_external(q)
         code, iterations, residual = solve_step(model, ws, q, u, offset, setup.kappa, setup.tolerance, False)
         force = -ws.w * model.pairs.sign[:, None]
         status = STATUS.get(code, NOT_DEFINITE_STATUS)

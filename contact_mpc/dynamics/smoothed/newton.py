@@ -63,15 +63,15 @@ class Newton(NamedTuple):
     n_active: IntArray
 
 
-def make_newton(model: Model, has_external: bool = False) -> Newton:
-    """Allocate the workspace; has_external as in `make_contacts`."""
+def make_newton(model: Model) -> Newton:
+    """Allocate the workspace."""
     n_v, n_c = model.tree.dof_body.shape[0], model.pairs.dofs.shape[0]
 
     def vectors() -> FloatArray:
         return np.zeros((n_c, 3))
 
     return Newton(
-        make_kinematics(model.tree), make_contacts(model.pairs, has_external), np.zeros((n_v, n_v)), np.zeros(n_v),
+        make_kinematics(model.tree), make_contacts(model.pairs), np.zeros((n_v, n_v)), np.zeros(n_v),
         np.zeros((n_v, n_v)), np.zeros((n_v, n_v)), np.zeros(n_v), np.zeros(n_v), np.zeros(n_v), np.zeros(n_c),
         vectors(), vectors(), vectors(), vectors(), np.zeros((n_c, 3, 3)), vectors(), vectors(), vectors(), vectors(),
         vectors(), np.zeros(n_c), np.zeros(n_c, dtype=np.int64), np.zeros(1, dtype=np.int64),

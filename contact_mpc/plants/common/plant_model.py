@@ -9,7 +9,8 @@ import numpy as np
 from contact_mpc.model.rotations import rotation_from_rpy
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import robot_base
-from contact_mpc.model.urdf import Pose
+from contact_mpc.model.urdf import Pose, Urdf
+from contact_mpc.plants.common.hull_files import name_hulls
 from contact_mpc.plants.common.perturbation import PlantPerturbation
 
 
@@ -41,11 +42,11 @@ def build_parts(system: System, perturbation: PlantPerturbation) -> list[PlantPa
     for item in system.config.objects:
         urdf = system.urdfs[item.name]
         X_WR = Pose(rotation_from_rpy(np.array(item.rpy_rad)), np.array(item.position_m))
-        text = _engine_text(urdf.text, item.name, perturbation.mass_scale, perturbation.size_scale)
+        text = _engine_text(urdf, item.name, perturbation.mass_scale, perturbation.size_scale)
         parts.append(PlantPart(item.name, text, urdf.root, X_WR, item.mobility == "free", False))
     for robot in system.config.robots:
         urdf = system.urdfs[robot.name]
-        text = _engine_text(urdf.text, robot.name, 1.0, 1.0)
+        text = _engine_text(urdf, robot.name, 1.0, 1.0)
         parts.append(PlantPart(robot.name, text, urdf.root, robot_base(robot), False, True))
     return parts
 
@@ -73,12 +74,15 @@ def actuated_slots(system: System, parts: list[PlantPart]) -> list[JointSlot]:
     return sorted(slots, key=lambda slot: slot.i_v)
 
 
-def _engine_text(text: str, owner: str, mass_scale: float, size_scale: float) -> str:
+def _engine_text(urdf: Urdf, owner: str, mass_scale: float, size_scale: float) -> str:
     """Return the URDF text without looks, named after its owner; masses and collision shapes scaled.
+
+    Meshes are files of their hulls.
 
     The attribute `version` (1.2, for capsules) is left out: the engines read capsules anyway, and Drake warns of it.
     """
-    robot = ET.fromstring(text)
+    robot = ET.fromstring(urdf.text)
+    name_hulls(robot, urdf, size_scale)
     robot.attrib.pop("version", None)
     robot.set("name", owner)
     for material in robot.findall("material"):

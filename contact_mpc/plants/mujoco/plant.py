@@ -11,6 +11,8 @@ solref from 2 to 10 ms. Friction is then mu times the normal force at each touch
 average, and the mean acceleration just above the cone is off by up to 6 % (up to 18 % with 2 ms).
 """
 
+import xml.etree.ElementTree as ET
+
 import mujoco
 import numpy as np
 
@@ -171,7 +173,7 @@ def _build_spec(system: System, parts: list[PlantPart]) -> mujoco.MjSpec:
     spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
     spec.option.impratio = IMPRATIO
     for part in parts:
-        child = mujoco.MjSpec.from_string(part.urdf_text)
+        child = mujoco.MjSpec.from_string(_with_paths(part.urdf_text))
         frame = spec.worldbody.add_frame(pos=part.X_WR.p, quat=matrix_to_quaternion(part.X_WR.R))
         spec.attach(child, prefix=f"{part.owner}/", frame=frame)
         if part.is_free:
@@ -187,6 +189,13 @@ def _build_spec(system: System, parts: list[PlantPart]) -> mujoco.MjSpec:
     for slot, inertia in zip(actuated_slots(system, parts), system.reflected_inertia, strict=True):
         spec.joint(f"{slot.owner}/{slot.joint}").armature = inertia
     return spec
+
+
+def _with_paths(urdf_text: str) -> str:
+    """Return a URDF whose meshes MuJoCo looks for where their paths say, and not beside the URDF."""
+    robot = ET.fromstring(urdf_text)
+    ET.SubElement(ET.SubElement(robot, "mujoco"), "compiler", strippath="false")
+    return ET.tostring(robot, encoding="unicode")
 
 
 def _add_fixed(spec: mujoco.MjSpec, item: Geometry) -> None:

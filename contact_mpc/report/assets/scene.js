@@ -84,6 +84,17 @@ const Meshes = {
   },
 };
 
+Meshes.hull = corners => {  // three corners of three coordinates per triangle
+  const vertices = [], at = i => corners.slice(i, i + 3);
+  for (let i = 0; i < corners.length; i += 9) {
+    const [a, b, c] = [at(i), at(i + 3), at(i + 6)], [u, v] = [b, c].map(p => p.map((x, k) => x - a[k]));
+    const n = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
+    const length = Math.hypot(...n) || 1;
+    for (const p of [a, b, c]) vertices.push(...p, ...n.map(x => x / length));
+  }
+  return { vertices, indices: Array.from({ length: vertices.length / 6 }, (_, i) => i) };
+};
+
 const VERTEX_SHADER = `#version 300 es
 layout(location = 0) in vec3 position; layout(location = 1) in vec3 normal;
 uniform mat4 view, model, body; uniform vec3 shadow;  // shadow: light direction in xy, floor height; z = 1e9: none

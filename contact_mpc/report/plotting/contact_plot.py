@@ -5,7 +5,6 @@ from numpy.typing import NDArray
 
 from contact_mpc.bags.object_track import ObjectEvaluation, configurations
 from contact_mpc.bags.record import RunRecord
-from contact_mpc.estimation.carried_motion import ContactCarry
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.estimation.contact_estimate import ContactEstimator
 from contact_mpc.model.system import System
@@ -21,7 +20,7 @@ SAMPLES = 200
 def plot_contact_forces(record: RunRecord, system: System, evaluation: ObjectEvaluation) -> Figure | None:
     """Normal force of the closest contact of each finger on the object; None where the bag holds no torques."""
     states = record.joint_states
-    if states is None or len(states) < 2 or not states.effort.shape[1] or not ContactCarry.is_possible(system):
+    if states is None or len(states) < 2 or not states.effort.shape[1]:
         return None
     rows = np.unique(np.linspace(0, len(states) - 1, SAMPLES).astype(np.int64))
     t_ns, tau = states.t_ns[rows], states.select("effort", system.joint_names)[rows]

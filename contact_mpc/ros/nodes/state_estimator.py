@@ -19,7 +19,6 @@ from rclpy.executors import Executor
 from sensor_msgs.msg import JointState
 
 from contact_mpc.errors import ConfigError, InputError
-from contact_mpc.estimation.carried_motion import ContactCarry
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.estimation.contact_estimate import ContactEstimator
 from contact_mpc.estimation.state_estimator import StateEstimator
@@ -91,8 +90,7 @@ class StateEstimatorNode(ContactNode):
         self._contacts = self.publish_topic("state_estimator/contacts")
         self._markers = ContactMarkers(self._system)
         self._ticks_per_contacts = config.rate_hz // config.contacts_rate_hz
-        can_see = ContactCarry.is_possible(self._system)
-        self._contact_estimator = ContactEstimator(self._system, config.estimator.carry_reach_m) if can_see else None
+        self._contact_estimator = ContactEstimator(self._system, config.estimator.carry_reach_m)
         self._reset()
         self._warm_up()
         self._reader = DirectReader(self)

@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from contact_mpc.dynamics.exact.qp import spread_rays
 from contact_mpc.dynamics.exact.step_problem import ProblemBuilder, StepProblem
 from contact_mpc.dynamics.smoothed.quadratic import Model
-from contact_mpc.geometry.convex import ConvexPairs
 from contact_mpc.geometry.fingers import closest_pair_per_finger, finger_of_pairs
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
@@ -67,7 +66,7 @@ class Lineariser:
     def __init__(self, system: System, model: Model, ray_count: int, reach_m: float, closed_m: float) -> None:
         self._system, self._ray_count = system, ray_count
         self._reach_m, self._closed_m = reach_m, closed_m
-        self._builder = ProblemBuilder(model, system.q_default, ConvexPairs(system, model.pairs, model.activation))
+        self._builder = ProblemBuilder(model, system.q_default)
         self._fingers = finger_of_pairs(system)
         self._no_offset = np.zeros(len(model.mu))
 

@@ -1,0 +1,155 @@
+"""Distance of two convex cores by the algorithm of Gilbert, Johnson and Keerthi, compiled.
+
+The point v of C nearest to the origin is found over simplices of support points (C. Ericson, "Real-Time Collision
+Detection", 2005, sections 5.1 and 9.5). Along v / |v| the shapes are at least v . y / |v| apart, with y the support
+point against v, so a query ends as soon as that is more than `limit`, and else where |v| is within TOLERANCE_M of it.
+"""
+
+import numpy as np
+from numba import njit
+
+from contact_mpc.geometry.convex.support import Placed, Scratch, add_support
+from contact_mpc.geometry.vectors import Vector, axpy, cross, dot, minus, row, scaled
+from contact_mpc.model.polytopes import Polytopes
+from contact_mpc.settings.compile_flags import COMPILED
+
+APART, BEYOND, OVERLAP = 0, 1, 2
+TOLERANCE_M = 1e-10
+TOUCHING_M = 1e-9  # nearer cores are left to EPA, which takes small gaps, too
+SAME_M = 1e-13
+MOST_ITERATIONS = 100
+
+
+@njit(**COMPILED)
+def triangle_weights(a: Vector, b: Vector, c: Vector) -> Vector:
+    """Return the weights of the point of a triangle that is nearest to the origin."""
+    ab, ac = minus(b, a), minus(c, a)
+    d_1, d_2 = -dot(ab, a), -dot(ac, a)
+    if d_1 <= 0.0 and d_2 <= 0.0:
+        return 1.0, 0.0, 0.0
+    d_3, d_4 = -dot(ab, b), -dot(ac, b)
+    if d_3 >= 0.0 and d_4 <= d_3:
+        return 0.0, 1.0, 0.0
+    v_c = d_1 * d_4 - d_3 * d_2
+    if v_c <= 0.0 and d_1 >= 0.0 and d_3 <= 0.0:
+        t = d_1 / (d_1 - d_3)
+        return 1.0 - t, t, 0.0
+    d_5, d_6 = -dot(ab, c), -dot(ac, c)
+    if d_6 >= 0.0 and d_5 <= d_6:
+        return 0.0, 0.0, 1.0
+    v_b = d_5 * d_2 - d_1 * d_6
+    if v_b <= 0.0 and d_2 >= 0.0 and d_6 <= 0.0:
+        t = d_2 / (d_2 - d_6)
+        return 1.0 - t, 0.0, t
+    v_a = d_3 * d_6 - d_5 * d_4
+    if v_a <= 0.0 and d_4 >= d_3 and d_5 >= d_6:
+        t = (d_4 - d_3) / ((d_4 - d_3) + (d_5 - d_6))
+        return 0.0, 1.0 - t, t
+    scale = 1.0 / (v_a + v_b + v_c)
+    return v_a * scale, v_b * scale, v_c * scale
+
+
+@njit(**COMPILED)
+def _segment_weights(work: Scratch) -> None:
+    a, b = row(work.y, 0), row(work.y, 1)
+    ab = minus(b, a)
+    length2 = dot(ab, ab)
+    t = min(max(-dot(ab, a) / length2, 0.0), 1.0) if length2 > 0.0 else 0.0
+    work.weights[0], work.weights[1] = 1.0 - t, t
+
+
+@njit(**COMPILED)
+def _tetrahedron_weights(work: Scratch) -> bool:
+    """Write the weights of the nearest point of a tetrahedron; return whether the origin is inside, weights unset."""
+    best, found, best_face = np.inf, (0.0, 0.0, 0.0), -1
+    for face in range(4):  # without the point `face`
+        i, j, k = (1 if face == 0 else 0), (1 if face > 1 else 2), (2 if face == 3 else 3)
+        a, b, c = row(work.y, i), row(work.y, j), row(work.y, k)
+        normal = cross(minus(b, a), minus(c, a))
+        own, other = -dot(normal, a), dot(normal, minus(row(work.y, face), a))
+        if own * other > 0.0:
+            continue
+        w = triangle_weights(a, b, c)
+        v = axpy(w[0], a, axpy(w[1], b, scaled(w[2], c)))
+        if dot(v, v) < best:
+            best, found, best_face = dot(v, v), w, face
+    if best_face < 0:
+        return True
+    i, j, k = (1 if best_face == 0 else 0), (1 if best_face > 1 else 2), (2 if best_face == 3 else 3)
+    work.weights[best_face] = 0.0
+    work.weights[i], work.weights[j], work.weights[k] = found
+    return False
+
+
+@njit(**COMPILED)
+def _reduce(work: Scratch, count: int) -> int:
+    """Drop the points without weight; return how many are left."""
+    left = 0
+    for i in range(count):
+        if work.weights[i] > 0.0:
+            if left != i:
+                work.weights[left] = work.weights[i]
+                work.id[left, 0], work.id[left, 1] = work.id[i, 0], work.id[i, 1]
+                for k in range(3):
+                    work.y[left, k], work.a[left, k], work.b[left, k] = work.y[i, k], work.a[i, k], work.b[i, k]
+            left += 1
+    return left
+
+
+@njit(**COMPILED)
+def _nearest_on_simplex(work: Scratch, count: int) -> tuple[int, Vector]:
+    """Keep the points that span the nearest feature of a simplex to the origin; return how many, and the point.
+
+    Four are left where the origin is inside a tetrahedron.
+    """
+    work.weights[0] = 1.0
+    if count == 2:
+        _segment_weights(work)
+    elif count == 3:
+        work.weights[0], work.weights[1], work.weights[2] = triangle_weights(
+            row(work.y, 0), row(work.y, 1), row(work.y, 2)
+        )
+    elif count == 4 and _tetrahedron_weights(work):
+        return 4, (0.0, 0.0, 0.0)
+    count = _reduce(work, count)
+    v = (0.0, 0.0, 0.0)
+    for i in range(count):
+        v = axpy(work.weights[i], row(work.y, i), v)
+    return count, v
+
+
+@njit(**COMPILED)
+def _is_known(work: Scratch, count: int, y: Vector) -> bool:
+    for i in range(count):
+        r = minus(row(work.y, i), y)
+        if dot(r, r) < SAME_M * SAME_M:
+            return True
+    return False
+
+
+@njit(**COMPILED)
+def nearest_points(
+    shapes: Polytopes, s_A: Placed, s_B: Placed, start: Vector, limit: float, work: Scratch
+) -> tuple[int, int, Vector]:
+    """Return the state (APART, BEYOND, OVERLAP), the points of the simplex in `work`, and v.
+
+    start is a first guess of v (not zero), limit a distance of the cores, m. Where BEYOND, v is (limit bound) times the
+    direction along which the cores are at least |v| apart.
+    """
+    v, count = start, 0
+    for _ in range(MOST_ITERATIONS):
+        length = np.sqrt(dot(v, v))
+        y = add_support(shapes, s_A, s_B, scaled(-1.0, v), work, count)
+        bound = dot(v, y) / length
+        if bound > limit:
+            return BEYOND, count, scaled(bound / length, v)
+        if count > 0 and (length - bound < TOLERANCE_M or _is_known(work, count, y)):
+            break
+        left, new = _nearest_on_simplex(work, count + 1)
+        if left == 4 or dot(new, new) < TOUCHING_M * TOUCHING_M:
+            return OVERLAP, left, new
+        stalled = count > 0 and dot(new, new) >= length * length
+        v, count = new, left
+        if stalled:
+            break
+    return APART, count, v
