@@ -1,17 +1,20 @@
 """The planners by name; adding one is a file and a line of `PLANNERS`. A task's file says which is its own."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contact_mpc.errors import ConfigError
 from contact_mpc.planning.planner import Planner
 from contact_mpc.settings.registry import Entry, Registry
+from contact_mpc.settings.yaml_files import read_yaml
 from contact_mpc.task.plan import Plan
 from contact_mpc.task.task import TaskConfig, load_task
 
 if TYPE_CHECKING:
     from contact_mpc.planning.push.replan.replanner import PushReplanner
     from contact_mpc.planning.reorient.segments import ReorientationPlanner
+    from contact_mpc.planning.tree.segments import TreeSegments
 
 CONTACT_IMPLICIT, REGRASP = "contact_implicit", "regrasp"
 HERE = "contact_mpc.planning.planner"
@@ -95,17 +98,33 @@ def make_replanner(name: str, delay_s: float) -> "PushReplanner":
     return PushReplanner(task.system, read_settings(task), delay_s)
 
 
-def make_segment_planner(name: str) -> "ReorientationPlanner":
-    """Return what plans the turns and new grasps of a task, of which `name` is the name or the path of its file.
+def make_segment_planner(name: str) -> "ReorientationPlanner | TreeSegments":
+    """Return what plans the parts of a long way.
+
+    Parameters
+    ----------
+    name : str
+        A task with turns and new grasps, or a planning problem with its trees: its name, or the path of its file.
 
     Raises
     ------
     ConfigError
-        The task does not say so, or a parameter is unknown or out of range.
+        The file is neither, or a parameter is unknown or out of range.
     """
+    if is_problem(name):
+        from contact_mpc.planning.tree.problem import load_problem
+        from contact_mpc.planning.tree.segments import TreeSegments
+
+        return TreeSegments(load_problem(name))
     from contact_mpc.planning.reorient.segments import build_planner
 
     task = load_task(name)
     if task.planner.get("method") != REGRASP:
         raise ConfigError(f"{task.path}: mode reorient needs planner.method: {REGRASP}")
     return build_planner(task)
+
+
+def is_problem(name: str) -> bool:
+    """Whether `name` is the path of a planning problem: a YAML file that says how trees grow."""
+    path = Path(name)
+    return path.is_file() and isinstance(content := read_yaml(path), dict) and "rrt" in content

@@ -9,9 +9,11 @@ from contact_mpc.task.plan import Plan
 class Segment:
     """A plan that is tracked (the object is held) or else played back (fingers let go and grip anew).
 
-    Without a plan, `reason` says why there is none.
+    Without a plan, `reason` says why there is none. At its end the next one waits up to rest_s for objects that still
+    move.
     """
 
     plan: Plan | None
     is_tracked: bool = True
     reason: str = ""
+    rest_s: float = 0.0

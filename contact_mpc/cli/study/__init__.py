@@ -5,6 +5,9 @@ import typer
 from contact_mpc.cli.lazy import Command, build_group, first_word
 
 STUDIES: dict[str, Command] = {
+    "execution": Command(
+        "contact_mpc.cli.study.execution", "Plans through contact executed in a plant: open loop, tracked, replanned."
+    ),
     "metric": Command("contact_mpc.cli.study.metric", "Coverage of trees: local metric, global metric, no grasps."),
     "push": Command(
         "contact_mpc.cli.study.push", "Perturbed pushes without and with planning again: errors, hits, figures."

@@ -10,6 +10,8 @@ import time
 from dataclasses import replace
 from typing import Protocol
 
+import numpy as np
+
 from contact_mpc.control.tracking.config import TrackerConfig
 from contact_mpc.control.tracking.playback import Playback
 from contact_mpc.control.tracking.tracker import (
@@ -23,6 +25,7 @@ from contact_mpc.control.tracking.tracker import (
     TrackerOutput,
 )
 from contact_mpc.errors import InputError
+from contact_mpc.model.kinematic_tree import REVOLUTE
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.units import NS_PER_S
@@ -31,6 +34,7 @@ from contact_mpc.task.plan import Plan
 from contact_mpc.task.segment import Segment
 
 SETTLE_NS = 300_000_000  # a segment rests at its end so long before the next begins
+REST_M_S, REST_RAD_S = 2e-3, 0.02  # speed of an object that counts as at rest
 REGRASPING, NO_SEGMENT = "regrasping", "no_segment"
 
 
@@ -93,7 +97,7 @@ class Reorienting:
             return self._hold(state, BAD_STATE)
         if self._failure:
             return self._hold(state, self._failure)
-        if self._segment is None or state.t_ns >= self._end_ns:
+        if self._segment is None or (state.t_ns >= self._end_ns and self._is_at_rest(state)):
             self._go_on(state)
         output = self._follow(state)
         if output.status in (OBJECT_LOST, NOT_FOLLOWING):  # from the segment: let go and grip anew where it is now
@@ -121,6 +125,14 @@ class Reorienting:
             self._tracker.go_on_from(self._last)
         else:
             self._player.set_reference(reference)
+
+    def _is_at_rest(self, state: EstimatedState) -> bool:
+        """Whether the objects rest, or have been waited for long enough."""
+        assert self._segment is not None
+        turns = self.system.tree.dof_kind[: self.system.n_v_u] == REVOLUTE
+        limits = np.where(turns, REST_RAD_S, REST_M_S)
+        is_late = state.t_ns >= self._end_ns + round(self._segment.rest_s * NS_PER_S)
+        return is_late or bool(np.all(np.abs(state.v[: self.system.n_v_u]) <= limits))
 
     def _follow(self, state: EstimatedState) -> TrackerOutput:
         if self._failure or self._segment is None:

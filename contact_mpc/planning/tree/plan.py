@@ -187,9 +187,15 @@ def _build_plan(motion: Motion, trees: tuple[GrownTree, ...], seed: int) -> Plan
     impulses = np.zeros((len(u), len(motion.planner.model.mu), 3))
     if rows.force:
         impulses[1:] = np.array(rows.force) * dt[:, None, None]
-    return Plan(
-        np.concatenate([[0.0], np.cumsum(dt)]), q, u, np.zeros_like(u), impulses, provenance(problem, trees, seed)
-    )
+    times_s = np.concatenate([[0.0], np.cumsum(dt)])
+    record = {**provenance(problem, trees, seed), "free_s": _free_intervals(times_s, rows.is_free)}
+    return Plan(times_s, q, u, np.zeros_like(u), impulses, record)
+
+
+def _free_intervals(times_s: FloatArray, is_free: list[bool]) -> list[tuple[float, float]]:
+    """Return when fingers go from grasp to grasp, s: from the instant before the first free row to that of the last."""
+    edges = np.flatnonzero(np.diff(np.array([False, *is_free, False]).astype(int)))
+    return [(float(times_s[a]), float(times_s[b])) for a, b in edges.reshape(-1, 2)]
 
 
 def provenance(problem: Problem, trees: tuple[GrownTree, ...], seed: int) -> dict[str, Any]:

@@ -145,4 +145,7 @@ class ProblemFile(_Frozen):
     refinement: dict[str, float | int | str] = Field(
         default_factory=dict, description="parameters of the trajectory optimisation of segments"
     )
+    disturbance: dict[str, float | bool] = Field(
+        default_factory=dict, description="ranges that executions of plans draw from, where not the package's"
+    )
     trajopt: TrajoptCaseConfig | None = Field(default=None, description="a short motion, planned without a tree")

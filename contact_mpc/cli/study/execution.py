@@ -1,0 +1,206 @@
+"""``contact-mpc study execution``: what plans through contact do in a physics engine that took no part in planning.
+
+Each problem of config/planning is planned by its tree, seed by seed, and each plan is executed in the plant from the
+plan's own start: open loop, tracked, and with planning again from the measured state. Plans are kept in a folder and
+used again. Disturbances are those of `evaluate`, drawn from the plan's seed.
+"""
+
+import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit, to_plain
+from contact_mpc.cli.trials import DisturbanceScale
+from contact_mpc.errors import ConfigError, PlanError
+from contact_mpc.evaluation.campaign import run_parallel
+from contact_mpc.evaluation.execution import WAYS, Execution, execute, to_row
+from contact_mpc.evaluation.statistics import wilson_interval
+from contact_mpc.planning.tree.plan import plan_globally
+from contact_mpc.planning.tree.planner import TreePlanner
+from contact_mpc.planning.tree.problem import load_problem
+from contact_mpc.settings.resources import resource_names
+from contact_mpc.task.plan import Plan, load_plan, save_plan
+
+ENGINES = ("drake", "mujoco")
+LEAST_RATE = 0.95  # of the last way, that every system shall reach
+NO_PLAN = "no plan"
+ERRORS = ("angle_error_deg", "position_error_mm")
+
+
+def execution(
+    systems: Annotated[list[str] | None, typer.Argument(help="Problems in config/planning, or YAML files.")] = None,
+    seeds: Annotated[int, typer.Option(min=1, max=10_000, help="Plans per problem.")] = 20,
+    seed: Annotated[int, typer.Option(min=0, help="First seed.")] = 0,
+    plant: Annotated[str, typer.Option(help="Physics: drake or mujoco.")] = "drake",
+    disturbance_scale: DisturbanceScale = 0.0,
+    plans: Annotated[Path, typer.Option(help="Folder that plans are kept in.")] = Path("out/execution"),
+    way: Annotated[list[str] | None, typer.Option(help=f"Of {', '.join(WAYS)}; repeat it; else all.")] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="NODE.KEY=VALUE, as in `run`.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Folder for an HTML page with table and animation.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Problems and seeds at the same time.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Execute plans of trees in a plant: open loop, tracked, and with planning again."""
+    if plant not in ENGINES:
+        raise ConfigError(f"--plant {plant} is unknown; allowed: {', '.join(ENGINES)}")
+    if unknown := sorted(set(way or ()) - set(WAYS)):
+        raise ConfigError(f"--way {unknown[0]} is unknown; allowed: {', '.join(WAYS)}")
+    ways = [name for name in WAYS if name in (way or WAYS)]
+    paths = {Path(name).stem: load_problem(name).path for name in systems or resource_names("planning")}
+    options = (plans, ways, plant, disturbance_scale, tuple(settings or ()))
+    tasks = [(path, seed + k, *options) for path in paths.values() for k in range(seeds)]
+    trials: dict[str, list[dict[str, Any]]] = {name: [] for name in paths}
+    is_interrupted = False
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[last]}"))
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        row = bar.add_task("study execution", total=len(tasks), last="")
+        try:
+            for index, trial in run_parallel(run_seed, tasks, jobs):
+                trials[tasks[index][0].stem].append(trial)
+                bar.update(row, advance=1, last=_line(tasks[index][0].stem, trial))
+        except KeyboardInterrupt:
+            is_interrupted = True
+    found = {name: summarise(items, ways) for name, items in trials.items() if items}
+    result = {
+        "seed": seed, "plant": plant, "disturbance_scale": disturbance_scale, "ways": ways, "systems": found,
+        "goal_met": len(found) == len(paths) and all(item["success_rate"] >= LEAST_RATE for item in found.values()),
+    }  # fmt: skip
+    if report is not None:
+        result["report"] = _write_report(result, trials, paths, report)
+    emit(result, as_json, _table(result))
+    if is_interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
+    raise typer.Exit(0 if result["goal_met"] else EXIT_GOAL_MISSED)
+
+
+def run_seed(
+    path: Path, seed: int, folder: Path, ways: list[str], engine: str, scale: float, settings: tuple[str, ...]
+) -> dict[str, Any]:
+    """Plan one problem with one seed, or take the plan that is there, and execute it; return figures and motions."""
+    plan, cpu_s, reason = stored_plan(path, seed, folder)
+    trial: dict[str, Any] = {"seed": seed, "is_planned": plan is not None, "plan_cpu_s": cpu_s, "reason": reason}
+    if plan is None:
+        return {**trial, "executions": {}}
+    problem, executions = load_problem(path), {}
+    for way in ways:
+        started = time.process_time()
+        done = execute(problem, plan, way, engine, seed, scale, settings)
+        executions[way] = {"outcome": done, "cpu_s": time.process_time() - started}
+    return {**trial, "executions": executions, "duration_s": float(plan.times_s[-1])}
+
+
+def stored_plan(path: Path, seed: int, folder: Path) -> tuple[Plan | None, float, str]:
+    """Return the plan of a problem and seed, its CPU time, and why there is none; kept in the folder."""
+    problem = load_problem(path)
+    file = folder / f"{problem.file.name}.{seed}.npz"
+    if file.is_file():
+        plan = load_plan(file, problem.system)
+        if plan.provenance.get("parameters") == to_plain(problem.file.model_dump(mode="json")):
+            return _result(plan)
+    started = time.process_time()
+    try:
+        found = plan_globally(TreePlanner(problem), seed)
+    except PlanError as error:
+        return None, time.process_time() - started, str(error)
+    record = {
+        **found.plan.provenance, "plan_cpu_s": time.process_time() - started, "is_valid": found.is_valid,
+        "reason": found.replay.failure or found.status,
+    }  # fmt: skip
+    plan = replace(found.plan, provenance=record)
+    save_plan(file, plan)
+    return _result(plan)
+
+
+def _result(plan: Plan) -> tuple[Plan | None, float, str]:
+    record = plan.provenance
+    return (plan if record["is_valid"] else None), record["plan_cpu_s"], "" if record["is_valid"] else record["reason"]
+
+
+def summarise(trials: list[dict[str, Any]], ways: list[str]) -> dict[str, Any]:
+    """Return the figures of one problem; `success_rate` is that of the last way."""
+    rows = {way: [item["executions"].get(way) for item in trials] for way in ways}
+    rates = {way: sum(_is_success(item) for item in rows[way]) / len(trials) for way in ways}
+    last = ways[-1]
+    done = [item["outcome"] for item in rows[last] if item is not None]
+    successes = sum(_is_success(item) for item in rows[last])
+    return {
+        "trials": len(trials),
+        "planned": sum(item["is_planned"] for item in trials),
+        **{f"{way}_success": rate for way, rate in rates.items()},
+        "success_rate": rates[last],
+        "success_interval_95": wilson_interval(successes, len(trials)),
+        "plan_cpu_s": _spread([item["plan_cpu_s"] for item in trials]),
+        "executed_s": _spread([item.executed_s for item in done]),
+        "angle_error_deg": _spread([item.angle_error_deg for item in done]),
+        "position_error_mm": _spread([item.position_error_mm for item in done]),
+        "execution_cpu_s": _spread([item["cpu_s"] for item in rows[last] if item is not None]),
+        "failures": [failure for item in trials for failure in _failures(item)],
+        "outcomes": [
+            {**to_row(part["outcome"]), "seed": item["seed"]} for item in trials for part in item["executions"].values()
+        ],
+    }
+
+
+def _is_success(item: dict[str, Any] | None) -> bool:
+    return item is not None and item["outcome"].is_success
+
+
+def _failures(trial: dict[str, Any]) -> list[dict[str, Any]]:
+    if not trial["is_planned"]:
+        return [{"seed": trial["seed"], "way": NO_PLAN, "reason": trial["reason"]}]
+    outcomes = [part["outcome"] for part in trial["executions"].values()]
+    return [{"seed": trial["seed"], "way": o.way, "reason": o.reason} for o in outcomes if not o.is_success]
+
+
+def _spread(values: list[float]) -> dict[str, float]:
+    known = [value for value in values if np.isfinite(value)]
+    if not known:
+        return dict.fromkeys(("median", "p90", "max"), float("nan"))
+    return {"median": float(np.median(known)), "p90": float(np.percentile(known, 90)), "max": float(np.max(known))}
+
+
+def _line(name: str, trial: dict[str, Any]) -> str:
+    ends = [f"{way}: {part['outcome'].reason or 'reached'}" for way, part in trial["executions"].items()]
+    return f"{name} {trial['seed']}: " + ("; ".join(ends) or f"{NO_PLAN}: {trial['reason']}")
+
+
+def _table(result: dict[str, Any]) -> Table:
+    title = (
+        f"plans executed in {result['plant']}, disturbances x {result['disturbance_scale']:g}, seed {result['seed']}"
+    )
+    table = Table(title=title, title_justify="left", title_style="bold")
+    heads = ("", "plans", *(f"{way.replace('_', ' ')}, %" for way in result["ways"]), "CPU per plan, s", "executed, s")
+    for head in (*heads, "deg, median / p90", "mm, median / p90", "failures of the last way"):
+        table.add_column(head)
+    for name, item in result["systems"].items():
+        last = [f for f in item["failures"] if f["way"] in (result["ways"][-1], NO_PLAN)]
+        table.add_row(
+            name, f"{item['planned']} of {item['trials']}",
+            *(f"{100 * item[f'{way}_success']:.0f}" for way in result["ways"]),
+            f"{item['plan_cpu_s']['median']:.1f}", f"{item['executed_s']['median']:.1f}",
+            *(f"{item[key]['median']:.1f} / {item[key]['p90']:.1f}" for key in ERRORS),
+            "\n".join(f"{f['seed']}: {f['reason']}" for f in last) or "none", end_section=True,
+        )  # fmt: skip
+    return table
+
+
+def _write_report(
+    result: dict[str, Any], trials: dict[str, list[dict[str, Any]]], paths: dict[str, Path], folder: Path
+) -> Path:
+    from contact_mpc.report.execution_report import write_execution_report
+
+    worst: dict[str, Execution | None] = {}
+    for name, items in trials.items():
+        done = [part["outcome"] for item in items for part in list(item["executions"].values())[-1:]]
+        moving = [item for item in done if len(item.times_s)]
+        worst[name] = max(moving, key=lambda o: (not o.is_success, o.angle_error_deg), default=None)
+    return write_execution_report(to_plain(result), worst, paths, folder)

@@ -1,0 +1,182 @@
+"""A tree's plan executed in a plant, from the plan's own start, and judged by the goal of its problem.
+
+Three ways: `open_loop` plays the commands, `tracked` follows the plan by the tracker, `replanned` follows it part by
+part and plans again where the object is not where the plan has it (`contact_mpc.planning.tree.segments`). All run in
+the loop of `contact_mpc.loop.closed_loop`, with its sensors, estimator and bridge. The tracker never gives up here:
+what is asked is where a plan ends. Success is the true object within the problem's
+tolerances, and within 5 deg and 10 mm.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from contact_mpc.errors import PlanError, StackError
+from contact_mpc.evaluation.trials import Disturbance, draw_trial
+from contact_mpc.loop.closed_loop import ClosedLoop
+from contact_mpc.loop.config import LoopConfig, load_loop_config
+from contact_mpc.loop.log import ClosedLoopResult
+from contact_mpc.model.rotations import rotation_log
+from contact_mpc.planning.tree.problem import Problem
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.yaml_files import validate
+from contact_mpc.task.node_parameters import default_parameter_file
+from contact_mpc.task.plan import Plan
+from contact_mpc.task.task import Goal, TaskConfig
+
+WAYS = ("open_loop", "tracked", "replanned")
+MOST_DEG, MOST_MM = 5.0, 10.0  # of success, or the problem's tolerances where tighter
+HOLD_S = 2.0
+DROP_DISTANCE_M = 0.3  # from the plan: lost for good
+REPLANNED_TIMES, REPLANNED_S = 3.0, 30.0  # time of an execution that plans again: so often the plan's, and so much more
+STARTS_AT = 1e-3  # rad, m: a plan that starts further from its problem's object start is another problem's
+NEVER_DEG, NEVER_M, NEVER_S = 1e4, 1e3, 1e4
+UNJUDGED_MM = 1e6  # where no coordinate of the objects is a distance
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How one plan did.
+
+    Attributes
+    ----------
+    way : str
+        Of `WAYS`.
+    is_success, is_lost : bool
+        Within the tolerances at the end; lost on the way.
+    angle_error_deg, position_error_mm : float
+        True object against the problem's goal at the end.
+    executed_s : float
+        Time of the motion until the goal was reached, or the run ended, s.
+    reason : str
+        Why there is no success; "" where there is.
+    plans : int
+        Plans that were made while it ran.
+    times_s, q : (n,), (n, n_q) array
+        The true motion, thinned out.
+    """
+
+    way: str
+    is_success: bool
+    is_lost: bool
+    angle_error_deg: float
+    position_error_mm: float
+    executed_s: float
+    reason: str
+    plans: int
+    times_s: FloatArray
+    q: FloatArray
+
+
+def tolerances(problem: Problem) -> tuple[float, float]:
+    """Return the tolerances of success, deg and mm."""
+    has_distance = not bool(np.all(problem.turns))
+    most_mm = min(MOST_MM, problem.file.tolerance_mm) if has_distance else UNJUDGED_MM
+    return min(MOST_DEG, problem.file.tolerance_deg), most_mm
+
+
+def task_of_plan(problem: Problem, plan: Plan, duration_s: float | None = None) -> TaskConfig:
+    """Return the task of a plan: from its start to the problem's goal.
+
+    Raises
+    ------
+    PlanError
+        The plan is of another system, or its object does not start where the problem's does.
+    """
+    system, digest = problem.system, plan.provenance.get("system_digest")
+    if plan.provenance.get("system") != system.name or digest != system.digest:
+        raise PlanError(f"a plan of system '{plan.provenance.get('system')}', not of this '{system.name}'; plan again")
+    away = system.difference(problem.configuration(problem.start_u), plan.q[0])[: system.n_v_u]
+    hold = problem.file.contacts.hold_m  # a start that is a contact sample displaces the object by so much
+    if np.max(np.abs(away)) > STARTS_AT + hold:
+        raise PlanError(
+            f"the plan starts with the object {np.max(np.abs(away)):.3g} rad or m from the start of {problem.path}, "
+            f"allowed {STARTS_AT + hold:g}; plan again, or give the problem that it was made for"
+        )
+    (R, p), (R_goal, p_goal) = system.object_pose(plan.q[0]), system.object_pose(problem.configuration(problem.goal_u))
+    turn = rotation_log(np.ascontiguousarray(R_goal @ R.T))
+    angle = float(np.linalg.norm(turn))
+    axis = turn / angle if angle > 0.0 else np.array([0.0, 0.0, 1.0])
+    goal = Goal(axis, float(np.rad2deg(angle)), p_goal - p)
+    name, time_s = problem.file.name, float(plan.times_s[-1]) if duration_s is None else duration_s
+    return TaskConfig(
+        name, problem.path, problem.file.description, system, plan.q[0], plan.u[0], goal, time_s, HOLD_S,
+        *tolerances(problem), drop_distance_m=DROP_DISTANCE_M,
+    )  # fmt: skip
+
+
+def loop_of(problem: Problem, task: TaskConfig, way: str, engine: str, settings: tuple[str, ...] = ()) -> LoopConfig:
+    """Return the loop that executes a plan: the parameters of the task's nodes, with a tracker that never gives up."""
+    controller = "open_loop" if way == "open_loop" else "tracker"
+    config = load_loop_config(default_parameter_file(task), engine, settings, controller)
+    tracker = {
+        "mode": "reorient" if way == "replanned" else "mpc",
+        "lost_angle_deg": NEVER_DEG, "lost_distance_m": NEVER_M, "give_up_s": NEVER_S, "slip_give_up_s": NEVER_S,
+    }  # fmt: skip
+    return replace(config, tracker=config.tracker.model_copy(update=tracker))
+
+
+def disturbance_of(problem: Problem) -> Disturbance:
+    """Return the ranges of a problem's draws: the usual ones, but for what its section `disturbance` says."""
+    return validate(Disturbance, problem.file.disturbance, f"{problem.path}: disturbance")
+
+
+def execute(
+    problem: Problem, plan: Plan, way: str, engine: str, seed: int, scale: float, settings: tuple[str, ...] = ()
+) -> Execution:
+    """Execute a plan; the outcome depends on the arguments alone.
+
+    Parameters
+    ----------
+    way, engine : str
+        Of `WAYS`, and the plant.
+    seed, scale
+        Of the draws of `evaluation.trials`, and the factor on them; 0 is the nominal plant.
+    settings : tuple of str
+        "node.key=value" in place of parameters of the nodes.
+    """
+    plan_s = float(plan.times_s[-1])
+    duration_s = REPLANNED_TIMES * plan_s + REPLANNED_S if way == "replanned" else plan_s
+    task = task_of_plan(problem, plan, duration_s)
+    config = loop_of(problem, task, way, engine, settings)
+    perturbation = None
+    if scale > 0.0:
+        trial = draw_trial(seed, disturbance_of(problem), config.sensors, scale)
+        config, perturbation = replace(config, sensors=trial.sensors), trial.perturbation
+    loop = ClosedLoop(problem.system, task, plan, config, perturbation, seed)
+    try:
+        result = loop.run(stop_when_dropped=way != "replanned", stop_when_settled=way == "replanned")
+    except StackError as error:
+        return _failed(way, str(error))
+    return _judge(problem, way, result, loop)
+
+
+def _judge(problem: Problem, way: str, result: ClosedLoopResult, loop: ClosedLoop) -> Execution:
+    angle, distance = problem.errors(result.q[-1])
+    deg, mm = tolerances(problem)
+    is_success = angle <= deg and distance <= mm
+    seconds = (result.t_ns - loop.log.start_ns) * 1e-9
+    reached = result.reached_s if np.isfinite(result.reached_s) else float(seconds[-1])
+    reason = "" if is_success else _reason(result, angle, distance)
+    thin = slice(None, None, 33)
+    return Execution(
+        way, is_success, result.dropped and not is_success, angle, distance, reached, reason, 0,
+        seconds[thin], result.q[thin],
+    )  # fmt: skip
+
+
+def _reason(result: ClosedLoopResult, angle: float, distance: float) -> str:
+    last = result.plan_status[-1] if result.plan_status else ""
+    words = ["lost"] if result.dropped else []
+    words += [last] if last not in ("", "ok", "lagging", "regrasping") else []
+    return "; ".join([*words, f"ends {angle:.1f} deg, {distance:.0f} mm off"])
+
+
+def _failed(way: str, reason: str) -> Execution:
+    return Execution(way, False, False, np.nan, np.nan, 0.0, reason, 0, np.zeros(0), np.zeros((0, 0)))
+
+
+def to_row(item: Execution) -> dict[str, Any]:
+    """Return an execution without its motion."""
+    return {key: value for key, value in vars(item).items() if key not in ("times_s", "q")}

@@ -1,0 +1,80 @@
+"""A plan that physics has confirmed: trees propose, MuJoCo says where each part leads, and planning goes on from there.
+
+The plan of a tree is played part by part in MuJoCo (`contact_mpc.loop.confirmation`). Each next part starts where the
+nominal plant has come to rest; where the object is not where the plan has it, trees are grown anew from there
+(`contact_mpc.planning.tree.segments`). What was played, one part after the other, is the plan: its configurations are
+those of the engine, and playing its commands leads to the goal there. Each part is also played in other draws of
+friction, mass and size from the same state; the share of them that end where the nominal one does tells how robust it
+is.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from contact_mpc.loop.confirmation import MujocoConfirmation
+from contact_mpc.planning.tree.problem import Problem
+from contact_mpc.planning.tree.segments import FREE_S, OFF_RAD, TreeSegments, object_distance
+from contact_mpc.task.plan import Plan
+
+MOST_PARTS = 60
+PAUSE_S = 1.0  # of the plan after each part, in which objects come to rest
+ROWS_S = 0.05  # between rows of the plan
+
+
+@dataclass(frozen=True)
+class ConfirmedPlan:
+    """A plan and what physics says of it.
+
+    Attributes
+    ----------
+    plan : Plan
+        What was played; its provenance has `confirmed` and `robustness`.
+    is_confirmed : bool
+        Whether the nominal plant reaches the goal.
+    robustness : tuple of float
+        Per part, the share of draws that end where the nominal plant does.
+    reason : str
+        Why it is not confirmed; "" where it is.
+    """
+
+    plan: Plan
+    is_confirmed: bool
+    robustness: tuple[float, ...]
+    reason: str
+
+
+def confirm(problem: Problem, plan: Plan, physics: MujocoConfirmation) -> ConfirmedPlan:
+    """Play a plan in physics, plan again where it fails, and return what was played."""
+    segments = TreeSegments(problem, physics=physics)
+    segments.begin(plan)
+    q, u = plan.q[0], plan.u[0]
+    times_s, rows_q, rows_u = [np.zeros(1)], [q[None]], [u[None]]
+    free_s: list[tuple[float, float]] = []
+    robustness: list[float] = []
+    reason = f"more than {MOST_PARTS} parts"
+    for _ in range(MOST_PARTS):
+        segment = segments.next_segment(q, u)
+        if segment is None or segment.plan is None:
+            reason = "" if segment is None else segment.reason
+            break
+        ways = physics.ways(q, segment.plan, PAUSE_S, ROWS_S)
+        ends = ways[:, -1]
+        robustness.append(float(np.mean([object_distance(problem, ends[0], end) <= OFF_RAD for end in ends])))
+        begin_s = float(times_s[-1][-1])
+        part_s = float(segment.plan.times_s[-1])
+        rows_s = np.linspace(0.0, part_s + PAUSE_S, ways.shape[1] + 1)[1:]
+        commands = [np.interp(rows_s, segment.plan.times_s, column) for column in segment.plan.u.T]
+        times_s.append(begin_s + rows_s)
+        rows_q.append(ways[0])
+        rows_u.append(np.stack(commands, axis=1))
+        if not segment.is_tracked:
+            free_s.append((begin_s, float(times_s[-1][-1])))
+        q, u = ends[0], rows_u[-1][-1]
+    record = {**plan.provenance, FREE_S: free_s, "confirmed": not reason, "robustness": robustness}
+    all_u = np.vstack(rows_u)
+    played = Plan(
+        np.concatenate(times_s), np.vstack(rows_q), all_u, np.zeros_like(all_u),
+        np.zeros((len(all_u), *plan.contact_impulses.shape[1:])), record,
+    )  # fmt: skip
+    return ConfirmedPlan(played, not reason, tuple(robustness), reason)

@@ -1,0 +1,61 @@
+"""Plans executed in a plant: what starts elsewhere is refused, and success is that of the true object."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from contact_mpc.errors import PlanError
+from contact_mpc.evaluation.execution import UNJUDGED_MM, execute, task_of_plan, tolerances
+from contact_mpc.planning.tree.problem import Problem, load_problem, with_goal
+from contact_mpc.task.plan import Plan
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    return load_problem("planar_pushing")
+
+
+def resting_plan(problem: Problem, duration_s: float = 0.2) -> Plan:
+    """Return a plan that leaves everything where it is."""
+    q = np.tile(problem.configuration(problem.start_u, problem.start_a), (2, 1))
+    u = q[:, problem.system.n_q_u :].copy()
+    provenance = {**problem.system.provenance(), "seed": 0, "parameters": problem.file.model_dump(mode="json")}
+    return Plan(np.array([0.0, duration_s]), q, u, np.zeros_like(u), np.zeros((2, 0, 3)), provenance)
+
+
+def test_goal_of_the_task_is_that_of_the_problem(problem: Problem) -> None:
+    task = task_of_plan(problem, resting_plan(problem))
+    R, p = task.goal_pose()
+    R_goal, p_goal = problem.system.object_pose(problem.configuration(problem.goal_u))
+    np.testing.assert_allclose(R, R_goal, atol=1e-12)
+    np.testing.assert_allclose(p, p_goal, atol=1e-12)
+    assert (task.tolerance_deg, task.tolerance_mm) == (3.0, 10.0)
+
+
+def test_distance_is_not_judged_where_the_objects_only_turn() -> None:
+    assert tolerances(load_problem("allegro_door")) == (5.0, UNJUDGED_MM)
+
+
+def test_plan_that_starts_elsewhere_is_refused_with_the_distance(problem: Problem) -> None:
+    plan = resting_plan(problem)
+    q = plan.q.copy()
+    q[:, 0] += 0.2
+    with pytest.raises(PlanError, match=r"0\.2 rad or m from the start"):
+        task_of_plan(problem, replace(plan, q=q))
+
+
+def test_plan_of_another_system_is_refused(problem: Problem) -> None:
+    with pytest.raises(PlanError, match="of system 'planar_pushing', not of this 'planar_hand_ball'"):
+        task_of_plan(load_problem("planar_hand_ball"), resting_plan(problem))
+
+
+@pytest.mark.parametrize("way", ["open_loop", "tracked", "replanned"])
+def test_success_is_judged_by_the_true_object(problem: Problem, way: str) -> None:
+    at_goal = with_goal(problem, {"box_x_m": 0.0, "box_y_m": 0.504, "box_turn_rad": 0.0})
+    done = execute(at_goal, resting_plan(at_goal), way, "mujoco", 0, 0.0)
+    assert done.is_success, done.reason
+    assert done.position_error_mm == pytest.approx(4.0, abs=0.5)
+    if way != "replanned":
+        missed = execute(problem, resting_plan(problem), way, "mujoco", 0, 0.0)
+        assert not missed.is_success and "off" in missed.reason

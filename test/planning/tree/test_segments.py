@@ -1,0 +1,85 @@
+"""Parts of a tree's plan: cut where fingers change grasps, left where the object is not where the plan has it."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from contact_mpc.errors import PlanError
+from contact_mpc.planning.tree import segments
+from contact_mpc.planning.tree.problem import Problem, load_problem
+from contact_mpc.planning.tree.segments import FREE_S, OFF_RAD, TreeSegments, split_plan
+from contact_mpc.task.plan import Plan
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    return load_problem("planar_hand_ball")
+
+
+def make_plan(problem: Problem, free_s: list[tuple[float, float]], count: int = 7) -> Plan:
+    q = np.tile(problem.configuration(problem.start_u), (count, 1))
+    q[:, 2] = np.linspace(0.0, 1.0, count)
+    u = np.tile(q[0, problem.system.n_q_u :], (count, 1))
+    zeros = np.zeros_like(u)
+    return Plan(np.arange(float(count)), q, u, zeros, np.zeros((count, 0, 3)), {FREE_S: free_s, "seed": 3})
+
+
+def test_parts_meet_at_the_changes_of_grasp_and_cover_the_plan(problem: Problem) -> None:
+    plan = make_plan(problem, [(0.0, 2.0), (4.0, 5.0)])
+    parts = split_plan(plan)
+    assert [part.is_free for part in parts] == [True, False, True, False]
+    assert [len(part.plan.times_s) for part in parts] == [3, 3, 2, 2]
+    assert sum(float(part.plan.times_s[-1]) for part in parts) == plan.times_s[-1]
+    for one, following in zip(parts[:-1], parts[1:], strict=True):
+        assert np.array_equal(one.plan.q[-1], following.plan.q[0])
+
+
+def test_plan_of_another_planner_is_one_part_in_a_grasp(problem: Problem) -> None:
+    plan = make_plan(problem, [])
+    plan.provenance.clear()
+    (part,) = split_plan(plan)
+    assert not part.is_free and np.array_equal(part.plan.q, plan.q)
+
+
+def test_part_begins_at_the_command_in_force_and_only_grasps_are_tracked(problem: Problem) -> None:
+    planner = TreeSegments(problem)
+    plan = make_plan(problem, [(0.0, 2.0)])
+    planner.begin(plan)
+    u = plan.u[0] + 0.01
+    first = planner.next_segment(plan.q[0], u)
+    assert first is not None and first.plan is not None
+    assert not first.is_tracked and np.array_equal(first.plan.u[0], u)
+    second = planner.next_segment(plan.q[2], plan.u[2])
+    assert second is not None and second.is_tracked
+
+
+def test_no_part_is_due_where_the_goal_is_reached(problem: Problem) -> None:
+    planner = TreeSegments(problem)
+    plan = make_plan(problem, [])
+    planner.begin(plan)
+    assert planner.next_segment(problem.configuration(problem.goal_u), plan.u[0]) is None
+
+
+def test_plan_is_left_where_the_object_is_elsewhere_and_no_plan_is_told(
+    problem: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts = []
+
+    def refuse(planner: object, seed: int, start: tuple[np.ndarray, np.ndarray]) -> SimpleNamespace:
+        starts.append((seed, start[0]))
+        raise PlanError("no tree")
+
+    monkeypatch.setattr(segments, "plan_globally", refuse)
+    planner = TreeSegments(problem)
+    plan = make_plan(problem, [(0.0, 2.0)])
+    planner.begin(plan)
+    away = plan.q[0].copy()
+    away[2] += 0.9 * OFF_RAD
+    assert planner.next_segment(away, plan.u[0]).plan is not None
+    planner.begin(plan)
+    away[2] += 0.2 * OFF_RAD
+    found = planner.next_segment(away, plan.u[0])
+    assert found is not None and found.plan is None and found.reason == "no tree"
+    assert len({seed for seed, _ in starts}) == segments.ATTEMPTS
+    assert abs(starts[0][1][2] - away[2]) < 1e-3  # from where it was measured
