@@ -1,10 +1,10 @@
 """A tree's plan executed in a plant, from the plan's own start, and judged by the goal of its problem.
 
-Three ways: `open_loop` plays the commands, `tracked` follows the plan by the tracker, `replanned` follows it part by
-part and plans again where the object is not where the plan has it (`contact_mpc.planning.tree.segments`). All run in
-the loop of `contact_mpc.loop.closed_loop`, with its sensors, estimator and bridge. The tracker never gives up here:
-what is asked is where a plan ends. Success is the true object within the problem's
-tolerances, and within 5 deg and 10 mm.
+Four ways: `open_loop` plays the commands, `tracked` follows the plan by the tracker, `replanned` follows it part by
+part and plans again where the object is not where the plan has it (`contact_mpc.planning.tree.segments`), and `chosen`
+lets MuJoCo roll-outs choose among the new plans. All run in the loop of `contact_mpc.loop.closed_loop`, with its
+sensors, estimator and bridge. The tracker never gives up here: what is asked is where a plan ends. Success is the true
+object within the problem's tolerances, and within 5 deg and 10 mm.
 """
 
 from dataclasses import dataclass, replace
@@ -25,7 +25,10 @@ from contact_mpc.task.node_parameters import default_parameter_file
 from contact_mpc.task.plan import Plan
 from contact_mpc.task.task import Goal, TaskConfig
 
-WAYS = ("open_loop", "tracked", "replanned")
+WAYS = {  # by the controller that follows the plan
+    "open_loop": "playback", "tracked": "tracker", "replanned": "reorient", "chosen": "reorient_rollouts",
+}  # fmt: skip
+REPLANNED = ("replanned", "chosen")
 MOST_DEG, MOST_MM = 5.0, 10.0  # of success, or the problem's tolerances where tighter
 HOLD_S = 2.0
 DROP_DISTANCE_M = 0.3  # from the plan: lost for good
@@ -108,13 +111,11 @@ def task_of_plan(problem: Problem, plan: Plan, duration_s: float | None = None) 
 
 def loop_of(problem: Problem, task: TaskConfig, way: str, engine: str, settings: tuple[str, ...] = ()) -> LoopConfig:
     """Return the loop that executes a plan: the parameters of the task's nodes, with a tracker that never gives up."""
-    controller = "open_loop" if way == "open_loop" else "tracker"
-    config = load_loop_config(default_parameter_file(task), engine, settings, controller)
-    tracker = {
-        "mode": "reorient" if way == "replanned" else "mpc",
+    config = load_loop_config(default_parameter_file(task), engine, settings, WAYS[way])
+    never = {
         "lost_angle_deg": NEVER_DEG, "lost_distance_m": NEVER_M, "give_up_s": NEVER_S, "slip_give_up_s": NEVER_S,
     }  # fmt: skip
-    return replace(config, tracker=config.tracker.model_copy(update=tracker))
+    return replace(config, tracker=config.tracker.model_copy(update=never))
 
 
 def disturbance_of(problem: Problem) -> Disturbance:
@@ -137,7 +138,7 @@ def execute(
         "node.key=value" in place of parameters of the nodes.
     """
     plan_s = float(plan.times_s[-1])
-    duration_s = REPLANNED_TIMES * plan_s + REPLANNED_S if way == "replanned" else plan_s
+    duration_s = REPLANNED_TIMES * plan_s + REPLANNED_S if way in REPLANNED else plan_s
     task = task_of_plan(problem, plan, duration_s)
     config = loop_of(problem, task, way, engine, settings)
     perturbation = None
@@ -146,7 +147,7 @@ def execute(
         config, perturbation = replace(config, sensors=trial.sensors), trial.perturbation
     loop = ClosedLoop(problem.system, task, plan, config, perturbation, seed)
     try:
-        result = loop.run(stop_when_dropped=way != "replanned", stop_when_settled=way == "replanned")
+        result = loop.run(stop_when_dropped=way not in REPLANNED, stop_when_settled=way in REPLANNED)
     except StackError as error:
         return _failed(way, str(error))
     return _judge(problem, way, result, loop)

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contact_mpc.loop.confirmation import MujocoConfirmation
+from contact_mpc.loop.confirmation import SETTLE_S, MujocoConfirmation
 from contact_mpc.planning.tree.problem import Problem
 from contact_mpc.planning.tree.segments import FREE_S, OFF_RAD, TreeSegments, object_distance
+from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
 
 MOST_PARTS = 60
-PAUSE_S = 1.0  # of the plan after each part, in which objects come to rest
+REST_RAD = 0.005  # from where the object comes to rest, global metric, up to which a part of the plan waits for it
+LEAST_PAUSE_S = 0.3
 ROWS_S = 0.05  # between rows of the plan
 
 
@@ -58,15 +60,16 @@ def confirm(problem: Problem, plan: Plan, physics: MujocoConfirmation) -> Confir
         if segment is None or segment.plan is None:
             reason = "" if segment is None else segment.reason
             break
-        ways = physics.ways(q, segment.plan, PAUSE_S, ROWS_S)
+        ways = physics.ways(q, segment.plan, row_s=ROWS_S)
         ends = ways[:, -1]
         robustness.append(float(np.mean([object_distance(problem, ends[0], end) <= OFF_RAD for end in ends])))
         begin_s = float(times_s[-1][-1])
-        part_s = float(segment.plan.times_s[-1])
-        rows_s = np.linspace(0.0, part_s + PAUSE_S, ways.shape[1] + 1)[1:]
+        rows_s = np.linspace(0.0, float(segment.plan.times_s[-1]) + SETTLE_S, ways.shape[1] + 1)[1:]
+        count = _rows_to_rest(problem, ways[0], int(np.searchsorted(rows_s, segment.plan.times_s[-1] + LEAST_PAUSE_S)))
+        rows_s = rows_s[:count]
         commands = [np.interp(rows_s, segment.plan.times_s, column) for column in segment.plan.u.T]
         times_s.append(begin_s + rows_s)
-        rows_q.append(ways[0])
+        rows_q.append(ways[0, :count])
         rows_u.append(np.stack(commands, axis=1))
         if not segment.is_tracked:
             free_s.append((begin_s, float(times_s[-1][-1])))
@@ -78,3 +81,9 @@ def confirm(problem: Problem, plan: Plan, physics: MujocoConfirmation) -> Confir
         np.zeros((len(all_u), *plan.contact_impulses.shape[1:])), record,
     )  # fmt: skip
     return ConfirmedPlan(played, not reason, tuple(robustness), reason)
+
+
+def _rows_to_rest(problem: Problem, way: FloatArray, least: int) -> int:
+    """Return how many rows of a motion (n, n_q) there are until the object rests, `least` at least."""
+    moving = [k for k in range(least, len(way)) if object_distance(problem, way[k], way[-1]) > REST_RAD]
+    return min(len(way), max([least, *(k + 1 for k in moving)]) + 1)

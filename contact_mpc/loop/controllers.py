@@ -27,6 +27,9 @@ CONTROLLERS: Registry[Callable[[ControllerSetup], Controller]] = Registry(
             f"{HERE}:build_receding_horizon", "playback, with pushes planned again", "casadi", "contact-implicit"
         ),
         "reorient": Entry(f"{HERE}:build_reorienting", "turns and regrasps planned from the measured state"),
+        "reorient_rollouts": Entry(
+            f"{HERE}:build_reorienting_rollouts", "reorient, with trees chosen by MuJoCo roll-outs", "mujoco", "mujoco"
+        ),
         "one_step": Entry(f"{HERE}:build_one_step", "one step of the smoothed linearisation (seeds/003)"),
         "admm_lcs": Entry(f"{HERE}:build_admm", "MPC on a linear complementarity system by ADMM (C3)"),
         "sampling": Entry(f"{HERE}:build_sampling", "cross-entropy method on MuJoCo roll-outs", "mujoco", "mujoco"),
@@ -65,6 +68,16 @@ def build_receding_horizon(setup: ControllerSetup) -> Controller:
 def build_reorienting(setup: ControllerSetup) -> Controller:
     """Return what goes to the reference's last pose by segments."""
     return Reorienting(setup.system, setup.config, make_segment_planner(setup.config.task))
+
+
+def build_reorienting_rollouts(setup: ControllerSetup) -> Controller:
+    """Return what goes to the goal of a planning problem by trees, of which roll-outs choose."""
+    from contact_mpc.loop.confirmation import MujocoConfirmation
+    from contact_mpc.planning.tree.problem import load_problem
+    from contact_mpc.planning.tree.segments import TreeSegments
+
+    segments = TreeSegments(load_problem(setup.config.task), physics=MujocoConfirmation(setup.system))
+    return Reorienting(setup.system, setup.config, segments)
 
 
 def build_one_step(setup: ControllerSetup) -> Controller:

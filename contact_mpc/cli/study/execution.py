@@ -1,7 +1,9 @@
 """``contact-mpc study execution``: what plans through contact do in a physics engine that took no part in planning.
 
 Each problem of config/planning is planned by its tree, seed by seed, and each plan is executed in the plant from the
-plan's own start: open loop, tracked, and with planning again from the measured state. Plans are kept in a folder and
+plan's own start: open loop, tracked, with planning again from the measured state, and with MuJoCo roll-outs that choose
+among the new plans. Plans are those that MuJoCo has
+confirmed (`contact_mpc.loop.confirmed_plan`), unless --no-confirm. They are kept in a folder and
 used again. Disturbances are those of `evaluate`, drawn from the plan's seed.
 """
 
@@ -24,9 +26,11 @@ from contact_mpc.errors import ConfigError, PlanError
 from contact_mpc.evaluation.campaign import run_parallel
 from contact_mpc.evaluation.execution import WAYS, Execution, execute, to_row
 from contact_mpc.evaluation.statistics import wilson_interval
+from contact_mpc.loop.confirmation import MujocoConfirmation
+from contact_mpc.loop.confirmed_plan import confirm
 from contact_mpc.planning.tree.plan import plan_globally
 from contact_mpc.planning.tree.planner import TreePlanner
-from contact_mpc.planning.tree.problem import load_problem
+from contact_mpc.planning.tree.problem import Problem, load_problem
 from contact_mpc.settings.resources import resource_names
 from contact_mpc.task.plan import Plan, load_plan, save_plan
 
@@ -46,6 +50,9 @@ def execution(
     way: Annotated[list[str] | None, typer.Option(help=f"Of {', '.join(WAYS)}; repeat it; else all.")] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="NODE.KEY=VALUE, as in `run`.")] = None,
     report: Annotated[Path | None, typer.Option(help="Folder for an HTML page with table and animation.")] = None,
+    is_confirmed: Annotated[
+        bool, typer.Option("--confirm/--no-confirm", help="Plans that MuJoCo has confirmed, or as trees leave them.")
+    ] = True,
     jobs: Annotated[int, typer.Option(min=1, help="Problems and seeds at the same time.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -56,7 +63,7 @@ def execution(
         raise ConfigError(f"--way {unknown[0]} is unknown; allowed: {', '.join(WAYS)}")
     ways = [name for name in WAYS if name in (way or WAYS)]
     paths = {Path(name).stem: load_problem(name).path for name in systems or resource_names("planning")}
-    options = (plans, ways, plant, disturbance_scale, tuple(settings or ()))
+    options = (plans, is_confirmed, ways, plant, disturbance_scale, tuple(settings or ()))
     tasks = [(path, seed + k, *options) for path in paths.values() for k in range(seeds)]
     trials: dict[str, list[dict[str, Any]]] = {name: [] for name in paths}
     is_interrupted = False
@@ -83,11 +90,21 @@ def execution(
 
 
 def run_seed(
-    path: Path, seed: int, folder: Path, ways: list[str], engine: str, scale: float, settings: tuple[str, ...]
+    path: Path,
+    seed: int,
+    folder: Path,
+    is_confirmed: bool,
+    ways: list[str],
+    engine: str,
+    scale: float,
+    settings: tuple[str, ...],
 ) -> dict[str, Any]:
     """Plan one problem with one seed, or take the plan that is there, and execute it; return figures and motions."""
-    plan, cpu_s, reason = stored_plan(path, seed, folder)
-    trial: dict[str, Any] = {"seed": seed, "is_planned": plan is not None, "plan_cpu_s": cpu_s, "reason": reason}
+    plan, cpu_s, reason = stored_plan(path, seed, folder, is_confirmed)
+    trial: dict[str, Any] = {
+        "seed": seed, "is_planned": plan is not None, "plan_cpu_s": cpu_s, "reason": reason,
+        "is_confirmed": plan is not None and bool(plan.provenance.get("confirmed", False)),
+    }  # fmt: skip
     if plan is None:
         return {**trial, "executions": {}}
     problem, executions = load_problem(path), {}
@@ -98,14 +115,25 @@ def run_seed(
     return {**trial, "executions": executions, "duration_s": float(plan.times_s[-1])}
 
 
-def stored_plan(path: Path, seed: int, folder: Path) -> tuple[Plan | None, float, str]:
-    """Return the plan of a problem and seed, its CPU time, and why there is none; kept in the folder."""
+def stored_plan(path: Path, seed: int, folder: Path, is_confirmed: bool = False) -> tuple[Plan | None, float, str]:
+    """Return the plan of a problem and seed, its CPU time, and why there is none; kept in the folder.
+
+    With is_confirmed it is what MuJoCo has played, see `contact_mpc.loop.confirmed_plan`, to the goal or not.
+    """
     problem = load_problem(path)
-    file = folder / f"{problem.file.name}.{seed}.npz"
-    if file.is_file():
-        plan = load_plan(file, problem.system)
-        if plan.provenance.get("parameters") == to_plain(problem.file.model_dump(mode="json")):
-            return _result(plan)
+    file = folder / f"{problem.file.name}.{seed}{'.confirmed' if is_confirmed else ''}.npz"
+    if file.is_file() and _is_of(load_plan(file), problem):
+        return _result(load_plan(file, problem.system))
+    if is_confirmed:
+        raw, cpu_s, reason = stored_plan(path, seed, folder)
+        if raw is None:
+            return None, cpu_s, reason
+        started = time.process_time()
+        plan = confirm(problem, raw, MujocoConfirmation(problem.system)).plan
+        record = {**plan.provenance, "plan_cpu_s": cpu_s + time.process_time() - started}
+        plan = replace(plan, provenance=record)
+        save_plan(file, plan)
+        return _result(plan)
     started = time.process_time()
     try:
         found = plan_globally(TreePlanner(problem), seed)
@@ -118,6 +146,12 @@ def stored_plan(path: Path, seed: int, folder: Path) -> tuple[Plan | None, float
     plan = replace(found.plan, provenance=record)
     save_plan(file, plan)
     return _result(plan)
+
+
+def _is_of(plan: Plan, problem: Problem) -> bool:
+    """Whether a plan was made for a problem as it is now."""
+    is_same = plan.provenance.get("system_digest") == problem.system.digest
+    return is_same and plan.provenance.get("parameters") == to_plain(problem.file.model_dump(mode="json"))
 
 
 def _result(plan: Plan) -> tuple[Plan | None, float, str]:
@@ -135,6 +169,7 @@ def summarise(trials: list[dict[str, Any]], ways: list[str]) -> dict[str, Any]:
     return {
         "trials": len(trials),
         "planned": sum(item["is_planned"] for item in trials),
+        "confirmed": sum(item["is_confirmed"] for item in trials),
         **{f"{way}_success": rate for way, rate in rates.items()},
         "success_rate": rates[last],
         "success_interval_95": wilson_interval(successes, len(trials)),
@@ -178,13 +213,20 @@ def _table(result: dict[str, Any]) -> Table:
         f"plans executed in {result['plant']}, disturbances x {result['disturbance_scale']:g}, seed {result['seed']}"
     )
     table = Table(title=title, title_justify="left", title_style="bold")
-    heads = ("", "plans", *(f"{way.replace('_', ' ')}, %" for way in result["ways"]), "CPU per plan, s", "executed, s")
+    heads = (
+        "",
+        "plans",
+        "confirmed",
+        *(f"{way.replace('_', ' ')}, %" for way in result["ways"]),
+        "CPU per plan, s",
+        "executed, s",
+    )
     for head in (*heads, "deg, median / p90", "mm, median / p90", "failures of the last way"):
         table.add_column(head)
     for name, item in result["systems"].items():
         last = [f for f in item["failures"] if f["way"] in (result["ways"][-1], NO_PLAN)]
         table.add_row(
-            name, f"{item['planned']} of {item['trials']}",
+            name, f"{item['planned']} of {item['trials']}", str(item["confirmed"]),
             *(f"{100 * item[f'{way}_success']:.0f}" for way in result["ways"]),
             f"{item['plan_cpu_s']['median']:.1f}", f"{item['executed_s']['median']:.1f}",
             *(f"{item[key]['median']:.1f} / {item[key]['p90']:.1f}" for key in ERRORS),

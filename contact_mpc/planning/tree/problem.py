@@ -116,6 +116,12 @@ def with_ranges(problem: Problem, ranges: dict[str, Range]) -> Problem:
     return build_problem(problem.file.model_copy(update={"objects": objects}), problem.path, problem.system)
 
 
+def with_tolerances(problem: Problem, tolerance_deg: float, tolerance_mm: float) -> Problem:
+    """Return a problem with tighter or looser tolerances of its goal."""
+    file = problem.file.model_copy(update={"tolerance_deg": tolerance_deg, "tolerance_mm": tolerance_mm})
+    return replace(problem, file=file)
+
+
 def with_rrt(problem: Problem, **values: Any) -> Problem:
     """Return a problem with some parameters of its trees replaced, by name."""
     rrt = problem.file.rrt.model_copy(update=values)

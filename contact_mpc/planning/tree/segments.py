@@ -23,12 +23,14 @@ from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.errors import InputError, PlanError
 from contact_mpc.planning.tree.plan import plan_globally
 from contact_mpc.planning.tree.planner import TreePlanner
-from contact_mpc.planning.tree.problem import Problem, with_goal
+from contact_mpc.planning.tree.problem import Problem, with_goal, with_tolerances
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
 from contact_mpc.task.segment import Segment
 
 ARRIVED = 0.7  # tolerances of the goal within which the object has arrived: estimates are noisy
+PLANNED = 0.4  # tolerances within which new plans shall end
+MOST_DEG, MOST_MM = 5.0, 10.0  # tolerances of arrival, or the problem's where tighter
 OFF_RAD = 0.08  # error of the object, global metric, from which the rest of a plan is left
 REST_S = 3.0  # longest wait for the object to come to rest after a part
 ATTEMPTS = 4  # seeds tried from one state before there is said to be no plan
@@ -95,7 +97,7 @@ class TreeSegments:
     def __init__(self, problem: Problem, is_tracked: bool = True, physics: Physics | None = None) -> None:
         self.problem, self._is_tracked, self._physics = problem, is_tracked, physics
         self._planner: TreePlanner | None = None
-        self._tolerances = ARRIVED * problem.file.tolerance_deg, ARRIVED * problem.file.tolerance_mm
+        self._tolerances = min(MOST_DEG, problem.file.tolerance_deg), min(MOST_MM, problem.file.tolerance_mm)
         self._parts: list[Part] = []
         self._seed = 0
 
@@ -109,7 +111,7 @@ class TreeSegments:
     def next_segment(self, q: FloatArray, u: FloatArray) -> Segment | None:
         """Return the part that is due from the state q (n_q,) under the command u (n_a,); None at the goal."""
         angle, distance = self.problem.errors(q)
-        if angle <= self._tolerances[0] and distance <= self._tolerances[1]:
+        if angle <= ARRIVED * self._tolerances[0] and distance <= ARRIVED * self._tolerances[1]:
             self._parts = []
             return None
         if not self._parts or object_distance(self.problem, q, self._parts[0].plan.q[0]) > OFF_RAD:
@@ -123,7 +125,7 @@ class TreeSegments:
     def _plan_again(self, q: FloatArray, u: FloatArray) -> str:
         """Put the parts of a plan from (q, u) in place of those left; return why there is none, "" where there is."""
         if self._planner is None:
-            self._planner = TreePlanner(self.problem)
+            self._planner = TreePlanner(with_tolerances(self.problem, *(PLANNED * item for item in self._tolerances)))
         start, reason = (self._at_rest(q, u), u), ""
         goal = self._planner.goal
         left, best = object_distance(self.problem, q, goal), np.inf
@@ -145,7 +147,7 @@ class TreeSegments:
                 error = self._error_in_physics(q, u, plan)
             if error < best:
                 best, self._parts = error, split_plan(plan)
-            if self._physics is None or found == CANDIDATES:
+            if self._physics is None or found == CANDIDATES or best <= OFF_RAD:
                 break
         return "" if self._parts else reason
 
