@@ -54,8 +54,6 @@ class Execution:
         Time of the motion until the goal was reached, or the run ended, s.
     reason : str
         Why there is no success; "" where there is.
-    plans : int
-        Plans that were made while it ran.
     times_s, q : (n,), (n, n_q) array
         The true motion, thinned out.
     """
@@ -67,7 +65,6 @@ class Execution:
     position_error_mm: float
     executed_s: float
     reason: str
-    plans: int
     times_s: FloatArray
     q: FloatArray
 
@@ -157,12 +154,12 @@ def _judge(problem: Problem, way: str, result: ClosedLoopResult, loop: ClosedLoo
     angle, distance = problem.errors(result.q[-1])
     deg, mm = tolerances(problem)
     is_success = angle <= deg and distance <= mm
-    seconds = (result.t_ns - loop.log.start_ns) * 1e-9
+    seconds = 1e-9 * (result.t_ns - loop.log.start_ns).astype(np.float64)
     reached = result.reached_s if np.isfinite(result.reached_s) else float(seconds[-1])
     reason = "" if is_success else _reason(result, angle, distance)
     thin = slice(None, None, 33)
     return Execution(
-        way, is_success, result.dropped and not is_success, angle, distance, reached, reason, 0,
+        way, is_success, result.dropped and not is_success, angle, distance, reached, reason,
         seconds[thin], result.q[thin],
     )  # fmt: skip
 
@@ -175,7 +172,7 @@ def _reason(result: ClosedLoopResult, angle: float, distance: float) -> str:
 
 
 def _failed(way: str, reason: str) -> Execution:
-    return Execution(way, False, False, np.nan, np.nan, 0.0, reason, 0, np.zeros(0), np.zeros((0, 0)))
+    return Execution(way, False, False, np.nan, np.nan, 0.0, reason, np.zeros(0), np.zeros((0, 0)))
 
 
 def to_row(item: Execution) -> dict[str, Any]:

@@ -2,9 +2,8 @@
 
 Each problem of config/planning is planned by its tree, seed by seed, and each plan is executed in the plant from the
 plan's own start: open loop, tracked, with planning again from the measured state, and with MuJoCo roll-outs that choose
-among the new plans. Plans are those that MuJoCo has
-confirmed (`contact_mpc.loop.confirmed_plan`), unless --no-confirm. They are kept in a folder and
-used again. Disturbances are those of `evaluate`, drawn from the plan's seed.
+among the new plans. Plans are those that MuJoCo has confirmed (`contact_mpc.loop.confirmed_plan`), unless --no-confirm.
+They are kept in a folder and used again. Disturbances are those of `evaluate`, drawn from the plan's seed.
 """
 
 import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
@@ -20,7 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit, to_plain
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
 from contact_mpc.cli.trials import DisturbanceScale
 from contact_mpc.errors import ConfigError, PlanError
 from contact_mpc.evaluation.campaign import run_parallel
@@ -31,6 +30,7 @@ from contact_mpc.loop.confirmed_plan import confirm
 from contact_mpc.planning.tree.plan import plan_globally
 from contact_mpc.planning.tree.planner import TreePlanner
 from contact_mpc.planning.tree.problem import Problem, load_problem
+from contact_mpc.settings.plain_values import to_plain
 from contact_mpc.settings.resources import resource_names
 from contact_mpc.task.plan import Plan, load_plan, save_plan
 
