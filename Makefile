@@ -38,7 +38,7 @@ exit 1
 endef
 
 # Recordings and reports in out/ stay; `make clean` removes the environment and what tools left behind.
-.PHONY: demo demo-short test test-core test-ros lint types check docs figures clean
+.PHONY: demo demo-short test test-core test-ros lint types check docs figures picture clean
 demo: $(VENV)/.demo
 	$(BIN)/contact-mpc run $(TASK) --report $(DEMO_DIR)/report --record $(DEMO_DIR) $(if $(DEMO_HOLD_S),--hold-s $(DEMO_HOLD_S))
 
@@ -71,6 +71,10 @@ docs: $(VENV)/.dev
 
 figures: $(VENV)/.dev
 	$(BIN)/python docs/figures.py
+
+# The moving picture of the README, from the canvas of a report; needs a Chromium.
+picture: $(VENV)/.dev
+	$(BIN)/python docs/picture.py $(or $(REPORT),$(DEMO_DIR)/report/report.html) docs/images/demo.gif
 
 clean:
 	rm -rf $(VENV) build dist install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -17,7 +17,7 @@ MUJOCO = ["mujoco>=4,<5"]
 BAGS = ["rosbags>=0.11.9,<0.12"]
 REPORT = ["plotly>=7,<8"]
 CONTACT_IMPLICIT = ["casadi>=3.8,<3.9"]
-DOCS = ["furo>=2025", "myst-parser>=5,<6", "sphinx>=9,<10"]
+DOCS = ["furo>=2025", "myst-parser>=5,<6", "pillow>=11", "sphinx>=9,<10", "websockets>=14"]
 EXAMPLES = ["matplotlib>=3.9,<4"]
 TEST = ["hypothesis>=6.170", "pytest>=8.3,<10", "pytest-timeout>=2.4,<3"]  # `colcon test` runs pytest where it is named
 DEV = [
