@@ -7,7 +7,6 @@ seed alone, not on the number of jobs or the machine's load.
 import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
 
 import shlex
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,9 +14,10 @@ import typer
 
 from contact_mpc.cli.evaluation_table import make_table
 from contact_mpc.cli.compiling import compile_first
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit, require_writable
 from contact_mpc.cli.trials import DisturbanceScale, NoiseScale, run_trials, show_cases
 from contact_mpc.evaluation.cases import ALL
+from contact_mpc.settings.extras import require_packages
 from contact_mpc.errors import ConfigError, StackError
 from contact_mpc.task.node_parameters import default_parameter_file
 from contact_mpc.task.task import load_task
@@ -73,6 +73,7 @@ def evaluate(
     """
     PLANTS.check(plant)
     check_backend(backend)
+    require_writable(report)
     config = load_task(task).moved_by(displacement)
     parameters = params or default_parameter_file(config)
     loop = load_loop_config(parameters, plant, settings or (), controller)
@@ -123,9 +124,7 @@ def _check_nodes(jobs: int) -> None:
     """Raise ConfigError where the nodes cannot run what was asked for."""
     if jobs > 1:
         raise ConfigError(f"--through-nodes runs one trial at a time, not --jobs {jobs}; each starts six processes")
-    missing = [name for name in ("rclpy", "rosbags") if find_spec(name) is None]
-    if missing:
-        raise ConfigError(f"--through-nodes needs {', '.join(missing)}; install with: pip install 'contact_mpc[demo]'")
+    require_packages("--through-nodes", "rclpy", "rosbags")
 
 
 def _repeat_command(task: str, options: dict[str, tuple[Any, Any]], settings: list[str]) -> str:

@@ -4,6 +4,7 @@ import json
 import os
 import platform
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,7 +14,7 @@ from typing import Any, TextIO
 import typer
 from rich.console import Console, RenderableType
 
-from contact_mpc.errors import ContactMpcError
+from contact_mpc.errors import ConfigError, ContactMpcError
 from contact_mpc.settings.plain_values import to_plain
 from contact_mpc.version import __version__
 
@@ -82,6 +83,18 @@ def running_command(title: str) -> Iterator[None]:
         yield
     finally:
         _command.reset(token)
+
+
+def require_writable(folder: Path | None, option: str = "--report") -> None:
+    """Make the folder of an option before work starts; raises ConfigError where nothing can be written there."""
+    if folder is None:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ConfigError(f"{option} {folder}: {error.strerror}; choose a folder that you may write to") from error
 
 
 @contextmanager

@@ -9,16 +9,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
-from contact_mpc.errors import ConfigError
+from contact_mpc.settings.extras import require_packages
 from contact_mpc.task.plan import save_plan
 from contact_mpc.task.task import TaskConfig
 
-try:
-    from contact_mpc.planning.push.task import plan_push, read_settings
-except ImportError as error:
-    if error.name != "casadi":
-        raise
-    raise ConfigError("contact-implicit planning needs casadi: pip install 'contact_mpc[contact-implicit]'") from error
+require_packages("contact-implicit planning", "casadi")
+from contact_mpc.planning.push.task import plan_push, read_settings  # noqa: E402  imports casadi
 
 
 def plan_contact_implicit(

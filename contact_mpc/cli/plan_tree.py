@@ -38,7 +38,7 @@ def plan_by_tree(
     problem, started = with_goal(load_problem(name), _read_goals(goals)), time.perf_counter()
     found = _grow(problem, seed, nodes)
     elapsed_s = time.perf_counter() - started
-    path = out or Path(f"{problem.file.name}.plan.npz")
+    path = out or Path(f"{problem.file.name}.rrt.{'plan' if found.is_valid else 'failed'}.npz")
     save_plan(path, found.plan)
     trees = [path.with_name(f"{path.name.removesuffix('.npz')}.tree{k}.npz") for k in range(len(found.trees))]
     for tree_path, grown in zip(trees, found.trees, strict=True):

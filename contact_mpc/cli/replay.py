@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
+from contact_mpc.settings.extras import require_packages
 
 if TYPE_CHECKING:
     from contact_mpc.bags.recompute import ReplayResult
@@ -28,6 +29,7 @@ def replay(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Feed a bag to the same core without ROS; the exit code is 0 only if all comes out as recorded."""
+    require_packages("replay", "rosbags", *(() if report is None else ("plotly",)))
     from contact_mpc.bags.sources import describe_difference, find_system
 
     with _progress() as progress:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,13 +19,14 @@ from rich.table import Table
 from contact_mpc.cli.compiling import compile_first
 from contact_mpc.cli.interrupts import interruptible
 from contact_mpc.cli.tree_plan import is_tree_plan, require_start, task_of_plan_file, write_tree_plan
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit, require_writable
 from contact_mpc.errors import ConfigError
 from contact_mpc.task.plan import load_plan, save_plan
 from contact_mpc.task.task import TaskConfig, load_task
 from contact_mpc.planning.methods import CONTACT_IMPLICIT, is_push
 from contact_mpc.plants.gazebo.server import find_root
 from contact_mpc.plants.registry import INTERFACES, PLANTS
+from contact_mpc.settings.extras import require_packages
 
 if TYPE_CHECKING:
     from contact_mpc.bags.metrics import RunMetrics
@@ -93,6 +93,11 @@ def run(
     if by_tree:
         _refuse_options("a tree's plan has its own motion", axis=axis, displacement=displacement, duration_s=duration_s)
     config = None if by_tree else _load(task, duration_s, hold_s).about(axis).moved_by(displacement)
+    if config is not None and not is_push(config):
+        _refuse_options(f"{config.path} is no push", displacement=displacement)
+    elif config is not None:
+        require_packages(f"run {task}", "casadi")
+    require_writable(report)
     if config is not None and plan is not None:
         require_start(config, load_plan(plan, config.system), plan)
     folder = make_run_folder(record, Path(task).stem if config is None else config.name)
@@ -208,18 +213,10 @@ def _refuse_options(reason: str, **options: Any) -> None:
 
 def _require_packages(plant: str) -> None:
     """Raise ConfigError before anything starts if a run could not end for want of a package."""
-    extras = {"rclpy": "ros", "rosbags": "bags", "plotly": "report"}
     if plant == "gazebo":
         find_root()
-    else:
-        extras |= {entry.needs: entry.extra for entry in (PLANTS[plant],) if entry.needs}
-    missing = [name for name in extras if find_spec(name) is None]
-    if missing:
-        wanted = ",".join(extras[name] for name in missing)
-        raise ConfigError(
-            f"run --plant {plant} needs {', '.join(missing)}; install with: pip install 'contact_mpc[{wanted}]'"
-            + (", or source a ROS 2 installation" if "rclpy" in missing else "")
-        )
+    engine = [entry.needs for entry in (PLANTS[plant],) if entry.needs]
+    require_packages(f"run --plant {plant}", "rclpy", "rosbags", "plotly", *engine)
 
 
 def _check_choices(**choices: tuple[str | None, tuple[str | None, ...]]) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from contact_mpc.errors import ConfigError
 from contact_mpc.planning.planner import Planner
+from contact_mpc.settings.extras import require_packages
 from contact_mpc.settings.registry import Entry, Registry
 from contact_mpc.settings.yaml_files import read_yaml
 from contact_mpc.task.plan import Plan
@@ -88,13 +89,10 @@ def make_replanner(name: str, delay_s: float) -> "PushReplanner":
     task = load_task(name)
     if not is_push(task):
         raise ConfigError(f"{task.path}: no push; mode receding_horizon needs planner.method: {CONTACT_IMPLICIT}")
-    try:
-        from contact_mpc.planning.push.replan.replanner import PushReplanner
-        from contact_mpc.planning.push.task import read_settings
-    except ImportError as error:
-        if error.name != "casadi":
-            raise
-        raise ConfigError("receding_horizon needs casadi: pip install 'contact_mpc[contact-implicit]'") from error
+    require_packages("receding_horizon", "casadi")
+    from contact_mpc.planning.push.replan.replanner import PushReplanner
+    from contact_mpc.planning.push.task import read_settings
+
     return PushReplanner(task.system, read_settings(task), delay_s)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from contact_mpc.errors import InputError, ModelError
 from contact_mpc.report.plotting.figures import Figure
 from contact_mpc.settings import file_access
+from contact_mpc.settings.extras import require_packages
 
 
 def page_head(title: str) -> str:
@@ -27,11 +28,10 @@ def plot_card(figure: Figure) -> str:
 
 
 def plotly_source() -> str:
-    """Return the source of plotly.js that the plotly package carries; raises InputError where it is missing."""
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        raise InputError("a report needs plotly: pip install 'contact_mpc[report]', or run without --report") from error
+    """Return the source of plotly.js that the plotly package carries; raises ConfigError where it is missing."""
+    require_packages("a report", "plotly")
+    from plotly.offline import get_plotlyjs
+
     return str(get_plotlyjs())
 
 

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from typing import Any, Generic, TypeVar
 
 from contact_mpc.errors import ConfigError, ContactMpcError
+from contact_mpc.settings.extras import install_command
 
 T = TypeVar("T")
 
@@ -99,9 +100,8 @@ class Registry(Generic[T]):
         """
         entry = self[name]
         if entry.needs and find_spec(entry.needs) is None:
-            raise self._error(
-                f"{self.what} '{name}' needs {entry.needs}; install it with: pip install 'contact_mpc[{entry.extra}]'"
-            )
+            advice = install_command({entry.extra: None})
+            raise self._error(f"{self.what} '{name}' needs {entry.needs}; install with: {advice}")
         module, _, attribute = entry.target.partition(":")
         try:
             found: Any = getattr(import_module(module), attribute)

@@ -4,6 +4,7 @@ The same code runs from a source checkout (also ``pip install -e``), from ``pip 
 install space. In the first the data lie beside the package, in the others under ``<prefix>/share/contact_mpc``.
 """
 
+import difflib
 import os
 import sys
 from collections.abc import Iterator
@@ -75,9 +76,12 @@ def resource(kind: str, name: str | os.PathLike[str]) -> Path:
                 return candidate.resolve()
     except (OSError, RuntimeError, ValueError) as error:  # too long, no such home, NUL
         raise ConfigError(f"{str(name)[:100]!r} cannot be the name of a file: {error}") from error
+    known = resource_names(kind)
+    near = difflib.get_close_matches(str(name), known, n=1)
+    hint = f"did you mean {near[0]}? " if near else ""
     raise ConfigError(
-        f"no file {str(name)!r} and no {kind} of that name in {folder}; "
-        f"known names: {', '.join(resource_names(kind)) or 'none'}; give one of these or the path of a {suffix} file"
+        f"no file {str(name)!r} and no {kind} of that name in {folder}; {hint}known names: "
+        f"{', '.join(known) or 'none'}; give one of these or the path of a {suffix} file"
     )
 
 

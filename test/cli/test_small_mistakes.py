@@ -1,0 +1,78 @@
+"""What loses people: missing extras, options that do not apply, misspelt names, folders that cannot be written."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from contact_mpc.cli import main
+from contact_mpc.errors import ConfigError
+from contact_mpc.settings import extras
+from contact_mpc.settings.extras import install_command, require_packages
+
+
+def invoke(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(main.build_app(list(arguments)), list(arguments))
+    return result.exit_code, result.stdout, result.stderr
+
+
+def without(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
+    """Make some packages look as if they were not installed."""
+    find = extras.find_spec
+    monkeypatch.setattr("contact_mpc.settings.extras.find_spec", lambda name: None if name in missing else find(name))
+
+
+def test_missing_packages_are_named_with_the_extra_that_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch, "rosbags", "casadi")
+    with pytest.raises(
+        ConfigError, match=r"replay needs rosbags, casadi; install with: pip install .*\[bags,contact-i"
+    ):
+        require_packages("replay", "rosbags", "casadi")
+
+
+def test_advice_installs_from_the_checkout_that_the_package_runs_from() -> None:
+    checkout = Path(extras.__file__).resolve().parents[2]
+    assert install_command({"bags": None}) == f"pip install -c {checkout}/constraints.txt -e '{checkout}[bags]'"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "package", "extra"),
+    [
+        (("replay", "no_such_bag"), "rosbags", "bags"),
+        (("run", "anypulator_block"), "casadi", "contact-implicit"),
+        (("plan", "anypulator_block"), "casadi", "contact-implicit"),
+    ],
+)
+def test_a_missing_extra_is_one_line_before_work_starts(
+    arguments: tuple[str, ...], package: str, extra: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    without(monkeypatch, package)
+    monkeypatch.chdir(tmp_path)
+    code, _, errors = invoke(*arguments)
+    assert code == 2 and f"needs {package}" in errors and f"[{extra}]" in errors and "Traceback" not in errors
+    assert not list(tmp_path.iterdir())
+
+
+def test_options_that_do_not_apply_are_refused() -> None:
+    code, _, errors = invoke("run", "allegro_ball", "--displacement", "0.6")
+    assert code == 2 and "--displacement 0.6" in errors and "is no push" in errors
+
+
+def test_a_misspelt_task_is_answered_with_the_one_meant() -> None:
+    code, _, errors = invoke("run", "alegro_bal")
+    assert code == 2 and "did you mean allegro_ball?" in errors
+
+
+@pytest.mark.parametrize("command", [("run", "allegro_ball"), ("evaluate", "allegro_ball")])
+def test_an_unusable_report_folder_is_found_before_the_run(command: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    code, _, errors = invoke(*command, "--report", str(tmp_path / "file" / "page"))
+    assert code == 2 and "--report" in errors and "choose a folder" in errors
+
+
+def test_list_names_what_ships() -> None:
+    code, out, _ = invoke("list", "tasks", "--json")
+    assert code == 0 and "allegro_ball" in json.loads(out)["tasks"]
+    code, _, errors = invoke("list", "hands")
+    assert code == 2 and "allowed: tasks" in errors
