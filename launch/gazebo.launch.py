@@ -9,6 +9,7 @@ from launch import LaunchContext, LaunchDescription
 from launch.action import Action
 
 from contact_mpc.errors import ConfigError
+from contact_mpc.ros.driver.robot_file import load_robot
 from contact_mpc.ros.launching.launching import (
     argument,
     describe,
@@ -19,8 +20,8 @@ from contact_mpc.ros.launching.launching import (
     stack_actions,
     value,
 )
-from contact_mpc.ros.launching.robot_description import data_file, load_robot
-from contact_mpc.ros.launching.ros2_control import gazebo_actions, task_parameters_on
+from contact_mpc.ros.launching.robot_description import data_file
+from contact_mpc.ros.launching.ros2_control import gazebo_actions, gazebo_parameters
 from contact_mpc.task.node_parameters import default_parameter_file
 from contact_mpc.task.task import load_task
 
@@ -43,7 +44,7 @@ def start(context: LaunchContext) -> list[Action]:
     folder = run_folder(value(context, "record"))
     task = load_task(value(context, "task"))
     params = value(context, "params") or default_parameter_file(task)
-    parameters = task_parameters_on(context, robot, task, folder, "gazebo", params)
+    parameters = gazebo_parameters(context, robot, task, folder, params)
     namespace = full_namespace(context, value(context, "robot"))
     return [
         *network_actions(context),

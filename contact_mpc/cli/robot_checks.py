@@ -31,12 +31,14 @@ def check_robots() -> Iterator[Check]:
 def check_drivers() -> Iterator[Check]:
     """Yield the driver of every robot file; what reads them may itself be missing."""
     try:
-        from contact_mpc.ros.launching.robot_description import load_robot
+        from contact_mpc.ros.driver.robot_file import load_robot
     except ImportError as error:
         yield Check("drivers", "warn", f"not looked at: {error}", "hardware", "install what is missing first")
         return
     for name in resource_names("robots"):
-        yield check_driver(name, load_robot(name).hardware_plugin)
+        robot = load_robot(name)
+        if robot.description is not None:  # other drivers are started apart, by whatever name
+            yield check_driver(name, robot.hardware_plugin)
 
 
 def check_packages(name: str, packages: tuple[str, ...], need: Need) -> Check:

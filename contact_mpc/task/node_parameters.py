@@ -48,7 +48,7 @@ def load_node_parameters(path: str | Path, node_name: str) -> dict[str, Any]:
     parameters: dict[str, Any] = {}
     matching = [entry for entry in _entries(read_yaml(file), "", file) if _applies(entry[0], node_name)]
     for _, values in sorted(matching, key=lambda entry: _last(entry[0]) == node_name):
-        _merge(parameters, values)
+        merge_parameters(parameters, values)
     return parameters
 
 
@@ -120,13 +120,14 @@ def _applies(full_name: str, node_name: str) -> bool:
     return _last(full_name) in (node_name, "*", "**")
 
 
-def _merge(target: dict[str, Any], values: dict[str, Any]) -> None:
+def merge_parameters(target: dict[str, Any], values: dict[str, Any]) -> None:
+    """Put parameters on top of others in place; dotted names are nested mappings."""
     for name, value in values.items():
         *parents, leaf = str(name).split(".")
         branch = target
         for parent in parents:
             branch = branch.setdefault(parent, {})
         if isinstance(value, dict):
-            _merge(branch.setdefault(leaf, {}), value)
+            merge_parameters(branch.setdefault(leaf, {}), value)
         else:
             branch[leaf] = value

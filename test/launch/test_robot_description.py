@@ -15,18 +15,17 @@ pytest.importorskip("xacro", reason="xacro is not installed: pip install xacro")
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.model.urdf import read_urdf
+from contact_mpc.ros.driver.robot_file import RobotFile, load_robot
 from contact_mpc.ros.launching.robot_description import (
-    RobotFile,
     build_description,
     check_limits,
     check_robot,
-    load_robot,
     to_urdf_1_0,
 )
 from contact_mpc.settings.resources import resource, resource_names, share_directory
 from contact_mpc.task.node_parameters import load_node_parameters
 
-ROBOTS = resource_names("robots")
+ROBOTS = [name for name in resource_names("robots") if load_robot(name).description is not None]
 IGN = shutil.which("ign")
 needs_sdformat = pytest.mark.skipif(
     IGN is None, reason="sdformat's tool is missing: apt install ignition-tools libsdformat-dev sdformat-sdf"
@@ -194,7 +193,7 @@ def test_limits_that_differ_from_the_urdf_are_refused() -> None:
 
 
 def test_unknown_robot_and_misspelt_key_name_what_is_allowed(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="anypulator, iiwa"):
+    with pytest.raises(ConfigError, match="allegro, anypulator, franka, iiwa"):
         load_robot("ur5")
     path = tmp_path / "arm.yaml"
     path.write_text(resource("robots", "iiwa").read_text().replace("controllers:", "controler:"))

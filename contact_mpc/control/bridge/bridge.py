@@ -25,6 +25,7 @@ from contact_mpc.control.bridge.limits import PlanLimits
 from contact_mpc.control.bridge.output import BridgeOutput
 from contact_mpc.control.bridge.plan_buffer import PlanBuffer
 from contact_mpc.control.bridge.rate_monitor import RateMonitor, StartGuard
+from contact_mpc.control.bridge.start_motion import StartMotion, check_goal, describe_distance
 from contact_mpc.control.bridge.state_monitor import StateMonitor
 from contact_mpc.control.bridge.status import (
     UNTRUSTED_STATE,
@@ -35,6 +36,7 @@ from contact_mpc.control.bridge.status import (
     SafetyStatus,
 )
 from contact_mpc.control.bridge.target import BridgeTarget
+from contact_mpc.errors import InputError
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.loop_records import CommandPlan
@@ -94,6 +96,8 @@ class BridgeCore:
         self._sent_receipt_ns = 0
         self._state_fault_ns = round((config.simulator_patience_s if config.simulated else config.state_fault_s) * 1e9)
         self.stalls = 0
+        self._joint_names = system.joint_names
+        self._motion: StartMotion | None = None
 
     @property
     def has_started(self) -> bool:
@@ -134,10 +138,35 @@ class BridgeCore:
         """Stop on request: a latched fault."""
         self.fault(Cause.STOPPED)
 
+    def go_to(self, goal: FloatArray) -> str:
+        """Move slowly to a posture (n_a,), rad, by joint angles alone, and hold there; returns what will happen.
+
+        Collisions are not checked. A fault, `stop` or deactivation ends the motion; plans are not followed meanwhile.
+
+        Raises
+        ------
+        InputError
+            The bridge does not hold, or the posture is out of the limits.
+        """
+        if self.safety.mode is not BridgeMode.HOLD:
+            raise InputError(f"go to the start only from HOLD; the bridge is {self.safety.describe()}")
+        check_goal(goal, self.guard.limits, self._joint_names)
+        motion = StartMotion(
+            self._state.t_ns or 0, self.guard.u, goal, self.config.start_motion_fraction, self.guard.limits
+        )
+        distance = describe_distance(self.guard.u, goal, self._joint_names)
+        self._target.latch_hold()
+        self._motion = motion
+        return (
+            f"going to the start within {motion.duration_s:.1f} s, at {100 * self.config.start_motion_fraction:g} % of "
+            f"the velocity limits, collisions not checked: {distance}"
+        )
+
     def fault(self, cause: Cause, detail: str = "") -> None:
         """Latch a fault; the first one is reported until reset, a later one may only take trust from the state."""
         if self.safety.mode is BridgeMode.INACTIVE:
             return
+        self._motion = None
         if self._is_state_trusted:
             self._output.remember(self._state)
         self._is_state_trusted &= cause not in UNTRUSTED_STATE
@@ -153,7 +182,7 @@ class BridgeCore:
         self.plans.clear()
         self._start_guard.clear()
         self.state_rate.clear()
-        self._state_refusal, self._warning = "", Cause.NONE
+        self._state_refusal, self._warning, self._motion = "", Cause.NONE, None
         if not self._has_started:
             self._is_state_trusted = True
             self._target.clear()
@@ -342,8 +371,12 @@ class BridgeCore:
     def _choose_target(self, t_ns: int) -> None:
         """Follow the plan in effect, or hold."""
         self.plans.advance(t_ns)
+        if self._motion is not None:
+            self._go_on_to_start(self._motion, t_ns)
+            return
         plan = self.plans.current
         cause = self._target.judge(plan, t_ns)
+        detail = self._explain_far() if cause is Cause.PLAN_FAR else ""
         if cause is Cause.NONE and plan is not None:
             self._target.follow(plan)
             warning = self._warning_at(t_ns)
@@ -356,7 +389,20 @@ class BridgeCore:
         if cause is Cause.PLAN_HOLD and refusal is not None and plan is not None and refusal[0] == plan.stamp_ns:
             self._report(BridgeMode.HOLD, Cause.PLAN_REFUSED, refusal[1])
         else:
-            self._report(BridgeMode.HOLD, cause)
+            self._report(BridgeMode.HOLD, cause, detail)
+
+    def _go_on_to_start(self, motion: StartMotion, t_ns: int) -> None:
+        """Move the hold along the way to the start."""
+        self._target.move_hold(*motion.sample(t_ns))
+        self._report(BridgeMode.HOLD, Cause.GOING_TO_START, f"{motion.duration_s:.1f} s")
+        if motion.is_over(t_ns):
+            self._motion = None
+
+    def _explain_far(self) -> str:
+        """Say which joint is furthest from the plan, and by how much."""
+        away = self._target.plan_distance
+        i = int(np.argmax(away))
+        return f"{self._joint_names[i]} by {away[i]:.3f} rad (allowed: {self.config.resume_distance_rad:g})"
 
     def _answer(self, t_ns: int, dt_s: float) -> BridgeCommand:
         refused = self._output.request(self._state, dt_s)

@@ -77,6 +77,13 @@ class BridgeConfig(BaseModel):
     resume_distance_rad: Number = _quantity(
         0.2, "rad", "a plan further than this from the command is not followed", gt=0.0, le=3.2
     )
+    start_motion_fraction: Number = _quantity(
+        0.1,
+        "1",
+        "share of the velocity limits, with velocity_fraction, with which ~/go_to_start moves at most",
+        gt=0.0,
+        le=0.5,
+    )
     hold_policy: Literal["measured", "last_command"] = Field(
         "measured",
         description="where to hold without a plan: at the measured position, without feed-forward; or at the last "

@@ -27,13 +27,17 @@ class Cause(Enum):
     NO_PLAN = (101, "start the tracker and its reference")
     PLAN_HOLD = (102, "the tracker sends plans without points: see mpc_tracker/solve_status")
     PLAN_STALE = (103, "the tracker stopped or is too slow: lower mpc_rate_hz or its horizon")
-    PLAN_FAR = (104, "the plan is far from the command: reset the tracker, or plan from the present posture")
+    PLAN_FAR = (
+        104,
+        "the plan is far from the command: ~/go_to_start, reset the tracker, or plan from the present posture",
+    )
     COMMAND_JUMP = (105, "the plan moves faster than the joints may: slow it down")
     STATE_LATE = (106, "joint states come late: check driver rate, network and load")
     PLAN_REFUSED = (107, "the newest plan is unusable: check joint names, lengths, times and values of the tracker")
     START_GUARD = (108, "joint states must come at their rate for start_guard_s; nothing to do")
     STATE_RATE = (109, "joint states do not come at rate_hz: set rate_hz or the rate of the driver")
     STATE_UNUSABLE = (110, "joint states are unusable: check names, length, values and units of the driver")
+    GOING_TO_START = (111, "a slow motion to the start, asked for: ~/stop ends it; collisions are not checked")
     STATE_LOST = (201, "joint states stopped: check driver and load, then reset")
     STATE_REFUSED = (202, "joint states are unusable: check names, length and values, then reset")
     STATE_JUMP = (203, "the measured position jumped: check encoders and driver, then reset")

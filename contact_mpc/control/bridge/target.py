@@ -99,6 +99,16 @@ class BridgeTarget:
         self.keep_hold()
         self._begin_blend()
 
+    def move_hold(self, u: FloatArray, du: FloatArray) -> None:
+        """Make a moving setpoint u (n_a,), rad, with its rate du the target, and hold there from now on."""
+        self._hold_u[:], self._target_u[:], self._target_du[:] = u, u, du
+        self._hold_tau[:] = self._target_tau[:] = 0.0
+
+    @property
+    def plan_distance(self) -> FloatArray:
+        """How far the plan that `judge` looked at last is from the command before, (n_a,), rad."""
+        return np.abs(self._target_u - self._guard.u)
+
     def keep_hold(self) -> None:
         """Make the latched hold the target."""
         self._target_u[:], self._target_tau[:] = self._hold_u, self._hold_tau

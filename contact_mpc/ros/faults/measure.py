@@ -14,7 +14,7 @@ from contact_mpc.ros.faults.injection import Injection, Injector, run_all
 from contact_mpc.ros.faults.kinds import KINDS
 from contact_mpc.ros.faults.limits import DetectionLimits
 from contact_mpc.ros.faults.rig import FaultRig
-from contact_mpc.ros.runtime.lifecycle_client import ACTIVATION_ORDER
+from contact_mpc.ros.runtime.lifecycle_client import RUN_NODES
 from contact_mpc.task.task import TaskConfig
 
 DEFAULT_ESTIMATE_HZ = 200
@@ -72,7 +72,7 @@ def measure_faults(
         1.0 / estimator.get("rate_hz", DEFAULT_ESTIMATE_HZ),
     )
     with FaultRig(task, parameters, folder, bridge.torque_rate_per_s) as rig:
-        rig.start([name for name in ACTIVATION_ORDER if name != "recorder"])
+        rig.start([name for name in RUN_NODES if name != "recorder"])
         run_all(Injector(rig, limits), kinds, runs, report)
 
 

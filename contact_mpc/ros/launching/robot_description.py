@@ -1,7 +1,7 @@
 """What ros2_control needs of a robot: a description with a <ros2_control> tag, controllers, and that they agree.
 
-A robot file (config/robots/*.yaml) names both. All is checked before anything starts: the joints of description,
-controllers and system must be the same, in the same order, because a Float64MultiArray carries no names.
+A robot file (`contact_mpc.ros.driver.robot_file`) names both. All is checked before anything starts: the joints of
+description, controllers and system must be the same, in the same order: a Float64MultiArray carries no names.
 """
 
 import copy
@@ -10,38 +10,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
 
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.system import System
-from contact_mpc.settings.resources import resource, share_directory
-from contact_mpc.settings.yaml_files import read_yaml, validate
+from contact_mpc.ros.driver.robot_file import RobotFile, joints_of_one
+from contact_mpc.settings.resources import share_directory
 from contact_mpc.task.node_parameters import load_node_parameters
 
 Mode = Literal["gazebo", "hardware", "mock"]
 BROADCASTER = "joint_state_broadcaster"
 FORWARD = "forward_command_controller/ForwardCommandController"
 LIMIT_TOLERANCE = 1e-9  # both are decimal numbers in files
-
-
-class RobotFile(BaseModel):
-    """The keys of a robot file."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    description: str = Field(min_length=1, description="xacro file in urdf/, or a path")
-    controllers: str = Field(min_length=1, description="parameters of the controller manager in config/, or a path")
-    command_interface: Literal["effort", "position"] = Field(description="what the driver is commanded")
-    system: str = Field(min_length=1, description="system that is started where no task is given")
-    parameters: str = Field(min_length=1, description="parameter file of the nodes on hardware, in config/nodes")
-    hardware_plugin: str | None = Field(description="ros2_control plugin of the driver; null where none is public")
-    gazebo_bridge: str | None = Field(description="parameter file of ros_gz_bridge in config/; null without a world")
-
-
-def load_robot(name: str | Path) -> RobotFile:
-    """Load a robot by the name of a file in config/robots or by a path; raises ConfigError as `validate` does."""
-    path = resource("robots", name)
-    return validate(RobotFile, read_yaml(path), path)
 
 
 def data_file(folder: str, name: str) -> Path:
@@ -84,6 +63,8 @@ def build_description(
     ConfigError
         xacro is not installed, no plugin is known, or the file cannot be expanded.
     """
+    if robot.description is None or robot.controllers is None:
+        raise ConfigError("the robot file has no description: its driver is not of ros2_control; start it yourself")
     plugin = plugin or robot.hardware_plugin
     if mode == "hardware" and plugin is None:
         raise ConfigError(
@@ -150,14 +131,14 @@ def _replace_capsule(link: ET.Element, element: ET.Element) -> None:
 
 
 def check_robot(robot: RobotFile, system: System, bridge: dict[str, Any]) -> None:
-    """Check that description, controllers, system and bridge agree.
+    """Check that description, controllers, system and bridge agree, where ros2_control drives the robot.
 
     Parameters
     ----------
     robot : RobotFile
         The robot.
     system : System
-        What is controlled; it may have no other robot.
+        What is controlled: one robot or several of the same kind, each with a driver of its own.
     bridge : dict
         Parameters of the command bridge.
 
@@ -166,6 +147,13 @@ def check_robot(robot: RobotFile, system: System, bridge: dict[str, Any]) -> Non
     ConfigError
         A controller is missing, or joints, interfaces, rates or limits differ; names the file and what is expected.
     """
+    interface = bridge.get("command_interface", "effort")
+    if interface != robot.command_interface:
+        raise ConfigError(
+            f"command_bridge.command_interface is '{interface}'; this robot takes '{robot.command_interface}'"
+        )
+    if robot.controllers is None or robot.description is None:
+        return
     controllers = data_file("config", robot.controllers)
     manager = load_node_parameters(controllers, "controller_manager")
     name = f"{robot.command_interface}_controller"
@@ -173,7 +161,7 @@ def check_robot(robot: RobotFile, system: System, bridge: dict[str, Any]) -> Non
         if "type" not in (manager.get(wanted) or {}):
             raise ConfigError(f"{controllers}: controller_manager has no controller '{wanted}'; add it with its type")
     parameters = load_node_parameters(controllers, name)
-    joints = list(system.joint_names)
+    joints = joints_of_one(system)
     expected = {
         f"controller_manager.{name}.type": (manager[name]["type"], FORWARD),
         f"{name}.joints": (parameters.get("joints"), joints),
@@ -183,11 +171,6 @@ def check_robot(robot: RobotFile, system: System, bridge: dict[str, Any]) -> Non
     for key, (found, wanted) in expected.items():
         if found != wanted:
             raise ConfigError(f"{controllers}: {key} is {found!r}; expected {wanted!r}")
-    interface = bridge.get("command_interface", "effort")
-    if interface != robot.command_interface:
-        raise ConfigError(
-            f"command_bridge.command_interface is '{interface}'; this robot takes '{robot.command_interface}'"
-        )
     check_limits(data_file("urdf", robot.description), build_description(robot, "mock", ""), system)
 
 
@@ -201,11 +184,9 @@ def check_limits(path: Path, description: str, system: System) -> None:
     """
     tag = ET.fromstring(description).find("ros2_control")
     found = [] if tag is None else tag.findall("joint")
-    names = [joint.get("name") for joint in found]
-    if names != list(system.joint_names):
-        raise ConfigError(
-            f"{path}: <ros2_control> has the joints {names}; system '{system.name}' has {list(system.joint_names)}"
-        )
+    names, wanted = [joint.get("name") for joint in found], joints_of_one(system)
+    if names != wanted:
+        raise ConfigError(f"{path}: <ros2_control> has the joints {names}; system '{system.name}' has {wanted}")
     ranges = {
         "effort": np.stack([-system.tau_max_nm, system.tau_max_nm], axis=1),
         "position": np.stack([system.q_min, system.q_max], axis=1),

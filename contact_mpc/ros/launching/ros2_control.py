@@ -3,6 +3,7 @@
 Only launch files import this: `launch` and `launch_ros` come with a ROS 2 installation, not from PyPI.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,69 +18,76 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 from contact_mpc.model.system_builder import load_system
-from contact_mpc.ros.launching.launching import task_parameters, value
-from contact_mpc.ros.launching.robot_description import (
-    BROADCASTER,
-    Mode,
-    RobotFile,
-    build_description,
-    check_robot,
-    data_file,
-)
-from contact_mpc.ros.stack.run_parameters import CONFIGS, check_values
-from contact_mpc.settings.resources import resource
+from contact_mpc.ros.driver.robot_file import RobotFile
+from contact_mpc.ros.launching.launching import prepare_plan, task_parameters, value
+from contact_mpc.ros.launching.robot_description import BROADCASTER, build_description, check_robot, data_file
+from contact_mpc.ros.stack.robot_parameters import DRIVER_MODES, RobotRun, robot_parameters
+from contact_mpc.ros.stack.run_parameters import CONFIGS
 from contact_mpc.task.node_parameters import check_node_names, load_node_parameters
 from contact_mpc.task.task import TaskConfig, load_task
-
-HOLDING = ("state_estimator", "command_bridge")  # what a robot without a task needs
 
 
 def hardware_parameters(context: LaunchContext, robot: RobotFile, folder: Path) -> dict[str, dict[str, Any]]:
     """Return the parameters of the nodes; without a task only of those that hold the robot. All is checked here."""
+    task = load_task(value(context, "task")) if value(context, "task") else None
+    driver = next(mode for mode in DRIVER_MODES if mode == value(context, "driver"))
     params = value(context, "params") or robot.parameters
-    name = value(context, "task")
-    if name:
-        return task_parameters_on(context, robot, load_task(name), folder, "hardware", params)
-    system = load_system(robot.system)
     check_node_names(params, CONFIGS)
+    system = load_system(robot.system) if task is None else task.system
     check_robot(robot, system, load_node_parameters(params, "command_bridge"))
-    shared = {"system": str(system.path), "clock": "realtime", "use_sim_time": False}
-    parameters = {node: load_node_parameters(params, node) | shared for node in HOLDING}
-    check_values(parameters, resource("nodes", params))
-    return parameters
+    run = RobotRun(
+        driver, params, value(context, "clock"), value(context, "plant"), int(value(context, "seed")),
+        recorded=bool(value(context, "record")) and task is not None, autostart=value(context, "autostart") == "true",
+    )  # fmt: skip
+    plan_file = None if task is None else prepare_plan(context, task, folder)
+    return robot_parameters(robot, run, task, folder, plan_file)
 
 
-def task_parameters_on(
-    context: LaunchContext, robot: RobotFile, task: TaskConfig, folder: Path, plant: str, params: str
+def gazebo_parameters(
+    context: LaunchContext, robot: RobotFile, task: TaskConfig, folder: Path, params: str
 ) -> dict[str, dict[str, Any]]:
-    """Return the parameters of the nodes of a task on a robot: "hardware", or in another's simulator: "gazebo"."""
+    """Return the parameters of the nodes of a task on a robot in Gazebo Harmonic, which keeps the time."""
     check_robot(robot, task.system, load_node_parameters(params, "command_bridge"))
     context.launch_configurations["params"] = params
-    parameters = task_parameters(context, task, folder, plant, "realtime")
-    del parameters["plant"]
+    parameters = task_parameters(context, task, folder, "gazebo_harmonic", "realtime")
     parameters["trajectory_server"]["autostart"] = value(context, "autostart") == "true"
     for values in parameters.values():
-        values["use_sim_time"] = plant == "gazebo"
+        values["use_sim_time"] = True
     return parameters
 
 
-def driver_actions(context: LaunchContext, robot: RobotFile, namespace: str) -> list[Action]:
-    """Return description, controller manager and spawners of a real robot; nothing where its driver runs already."""
-    driver = value(context, "driver")
-    if driver == "none":
+def driver_actions(context: LaunchContext, robot: RobotFile, namespace: str, names: Sequence[str]) -> list[Action]:
+    """Return description, controller manager and spawners of real robots; nothing where others drive them.
+
+    `names` are those of the system's robots: where there are several, each gets a namespace of its own, and
+    `driver_params` and `hardware_plugin` may name a file or plugin for each, separated by commas.
+    """
+    if value(context, "driver") != "hardware":
         return []
-    mode: Mode = "mock" if driver == "mock" else "hardware"
-    plugin, file = value(context, "hardware_plugin"), value(context, "driver_params")
-    description = build_description(robot, mode, namespace, plugin or None, file or None)
+    if len(names) == 1:
+        return _one_driver(context, robot, namespace, 0)
+    return [action for k, name in enumerate(names) for action in _one_driver(context, robot, f"{namespace}/{name}", k)]
+
+
+def _one_driver(context: LaunchContext, robot: RobotFile, namespace: str, index: int) -> list[Action]:
+    plugin = _entry(value(context, "hardware_plugin"), index)
+    file = _entry(value(context, "driver_params"), index)
+    description = build_description(robot, "hardware", namespace, plugin or None, file or None)
     manager = Node(
         package="controller_manager",
         executable="ros2_control_node",
         namespace=namespace,
-        parameters=[str(data_file("config", robot.controllers))],
+        parameters=[str(data_file("config", str(robot.controllers)))],
         remappings=[("~/robot_description", "robot_description")],
         output="screen",
     )
     return [state_publisher(description, namespace, False), manager, *spawners(robot, namespace)]
+
+
+def _entry(text: str, index: int) -> str:
+    """Return one of several values separated by commas; a single one is for all."""
+    entries = text.split(",")
+    return entries[min(index, len(entries) - 1)].strip()
 
 
 def gazebo_actions(robot: RobotFile, namespace: str, world: Path, headless: bool) -> list[Action]:

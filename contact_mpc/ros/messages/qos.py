@@ -70,13 +70,13 @@ _TOPICS = (
 TOPICS: dict[str, Topic] = {topic.name: topic for topic in _TOPICS}
 
 
-def qos_profile(quality: Quality, clock: ClockName) -> QoSProfile:
-    """Return the QoS profile of a quality in a clock."""
+def qos_profile(quality: Quality, clock: ClockName, depth: int = 1) -> QoSProfile:
+    """Return the QoS profile of a quality in a clock; `depth` is for who reads more than the newest in realtime."""
     deep = clock == "lockstep" and quality in ("BE1", "R1")
     best_effort = quality == "BE1" and not deep
     return QoSProfile(
         history=QoSHistoryPolicy.KEEP_LAST,
-        depth=LOCKSTEP_DEPTH if deep else 10 if quality == "R10" else 1,
+        depth=LOCKSTEP_DEPTH if deep else 10 if quality == "R10" else depth,
         reliability=QoSReliabilityPolicy.BEST_EFFORT if best_effort else QoSReliabilityPolicy.RELIABLE,
         durability=QoSDurabilityPolicy.TRANSIENT_LOCAL if quality == "L1" else QoSDurabilityPolicy.VOLATILE,
     )

@@ -5,7 +5,8 @@ is left out with a warning, and the first one is followed on.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from rclpy.node import Node
@@ -14,6 +15,7 @@ from contact_mpc.control.bridge.bridge import BridgeCore
 from contact_mpc.control.bridge.limits import MAX_POINTS
 from contact_mpc.errors import InputError
 from contact_mpc.model.system import System
+from contact_mpc.ros.driver.joint_parts import DEPTH
 from contact_mpc.ros.messages.qos import TOPICS, ClockName, qos_profile
 from contact_mpc.ros.messages.serialized import read_stamp_ns
 from contact_mpc.ros.runtime.direct_reader import DirectReader
@@ -49,6 +51,8 @@ class BridgeSources:
         "lockstep" or "realtime".
     session : str
         Of the plans, see `TopicGate`.
+    topics : sequence of str
+        Of joint states: one for each driver.
 
     Attributes
     ----------
@@ -57,28 +61,43 @@ class BridgeSources:
     """
 
     def __init__(
-        self, node: Node, reader: DirectReader, core: BridgeCore, system: System, clock: ClockName, session: str
+        self,
+        node: Node,
+        reader: DirectReader,
+        core: BridgeCore,
+        system: System,
+        clock: ClockName,
+        session: str,
+        topics: Sequence[str],
     ) -> None:
         self._node, self._reader, self._core, self._clock = node, reader, core, clock
         self._next_name_s = {"state": 0.0, "plan": 0.0}
         self.strangers: dict[str, str] = {}
         takeover_ns = core.config.plan_max_age_ns if session else None
-        self.states = self._gate("joint_states", self._refuse_state, LARGEST_STATE_BYTES)
-        self.plans = self._gate("mpc_tracker/plan", self._refuse_plan, largest_plan_bytes(system), takeover_ns, session)
+        self.states = [
+            self._gate("joint_states", topic, DEPTH, partial(self._refuse_state, k), LARGEST_STATE_BYTES)
+            for k, topic in enumerate(topics)
+        ]
+        largest = largest_plan_bytes(system)
+        self.plans = self._gate("mpc_tracker/plan", "", 1, self._refuse_plan, largest, takeover_ns, session)
 
-    def _gate(self, name: str, on_refused: Callable[[str, Taken], None], *arguments: Any) -> TopicGate:
+    def _gate(
+        self, name: str, other: str, depth: int, on_refused: Callable[[str, Taken], None], *arguments: Any
+    ) -> TopicGate:
         topic = TOPICS[name]
-        subscription = self._reader.subscribe(topic.msg_type, topic.name, qos_profile(topic.quality, self._clock))
+        profile = qos_profile(topic.quality, self._clock, depth)
+        subscription = self._reader.subscribe(topic.msg_type, other or topic.name, profile)
         return TopicGate(self._reader, subscription, on_refused, *arguments)
 
     def release(self) -> None:
         """Listen to whoever sends next."""
-        self.states.release()
+        for gate in self.states:
+            gate.release()
         self.plans.release()
 
-    def _refuse_state(self, reason: str, taken: Taken) -> None:
+    def _refuse_state(self, index: int, reason: str, taken: Taken) -> None:
         if reason == "stranger":
-            self._core.meet_stranger("state", self._name_strangers("state", self.states))
+            self._core.meet_stranger("state", self._name_strangers("state", self.states[index]))
         else:
             self._core.refuse_state(f"state_{reason}", self._core.newest_t_ns, f"{len(taken.data)} bytes or more")
 

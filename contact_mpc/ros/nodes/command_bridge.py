@@ -14,15 +14,20 @@ import sys
 import time
 from collections import Counter
 
-from rclpy.duration import Duration
+import numpy as np
+from pydantic import Field
 from rclpy.executors import Executor
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from contact_mpc.control.bridge.bridge import BridgeCore
-from contact_mpc.control.bridge.config import BridgeConfig
+from contact_mpc.control.bridge.config import BridgeConfig, Number
 from contact_mpc.control.bridge.status import BridgeCommand, Cause
+from contact_mpc.errors import ConfigError, InputError
 from contact_mpc.model.system_builder import load_system
+from contact_mpc.ros.driver.command_output import CommandOutput
+from contact_mpc.ros.driver.config import DriverConfig
+from contact_mpc.ros.driver.joint_parts import DEPTH
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.nodes.bridge_input import BridgeInput
 from contact_mpc.ros.nodes.bridge_sources import BridgeSources
@@ -48,6 +53,11 @@ class CommandBridgeConfig(NodeConfig, SessionConfig, BridgeConfig):
     """Parameters of the command bridge node."""
 
     realtime: RealtimeConfig = RealtimeConfig()
+    driver: DriverConfig = DriverConfig()
+    start_rad: tuple[Number, ...] = Field(
+        default=(), description="posture that ~/go_to_start moves to, in the system's order: the task's start; empty: "
+        "none", json_schema_extra={"unit": "rad"},
+    )  # fmt: skip
 
 
 class CommandBridgeNode(ContactNode):
@@ -61,39 +71,49 @@ class CommandBridgeNode(ContactNode):
         self._requests = Counter[str]()
         self.create_service(Trigger, "~/reset_fault", self._on_reset)
         self.create_service(Trigger, "~/stop", self._on_stop)
+        self.create_service(Trigger, "~/go_to_start", self._on_go_to_start)
 
     def configure(self) -> None:
         """Build the bridge and connect it."""
         config: CommandBridgeConfig = self.config
         self._system = load_system(config.system)
         self._is_lockstep = config.clock == "lockstep"
+        if len(config.start_rad) not in (0, self._system.n_a):
+            raise ConfigError(f"start_rad has {len(config.start_rad)} values; the system has {self._system.n_a} joints")
         warm_up(self._system, config)
         self._core = BridgeCore(self._system, config, self._is_lockstep)
         self._period_ns = NS_PER_S // config.rate_hz
         self._state_timeout_ns = round(config.state_timeout_s * 1e9)
         self._timing = Timing(self._period_ns)
-        self._input = BridgeInput(self._core, self._system.joint_names)
-        self._command_message = messages.make_commands(self._system.n_a)
+        period_s = self._period_ns * 1e-9
+        self._commands = CommandOutput(
+            self, config.driver, self._system.joint_names, config.command_interface, period_s
+        )
+        self._input = BridgeInput(self._core, self._system.joint_names, config.driver, self._commands)
         self._desired_message = messages.make_joint_state(self._system.joint_names)
         self._applied_message = messages.make_joint_state(self._system.joint_names)
-        self._commands = self.publish_topic(f"{config.command_interface}_controller/commands")
         self._desired = self.publish_topic("command_bridge/desired")
         self._applied = self.publish_topic("command_bridge/applied")
         self._reader = DirectReader(self)
-        self._sources = BridgeSources(self, self._reader, self._core, self._system, config.clock, config.session)
+        topics = config.driver.joint_states_topics
+        self._sources = BridgeSources(
+            self, self._reader, self._core, self._system, config.clock, config.session, topics
+        )
         self._report = SafetyReport(self._core, self.publish_topic("command_bridge/safety"), self.get_logger())
         self._report.strangers, self._report.requests = self._sources.strangers, self._requests
         self._report.publish()
 
     def activate(self) -> None:
         """Wait for a complete joint state from now on; what had arrived before is dropped."""
-        self.wait_for_subscribers(self._commands, 1)
+        for publisher in self._commands.publishers:
+            self.wait_for_subscribers(publisher, 1)
         self.wait_for_subscribers(self._desired, 0)
         self.wait_for_subscribers(self._applied, 0)
         for refusal in [] if self._is_lockstep else apply_realtime(self.config.realtime):
             self.get_logger().warning(refusal)
         self._reader.drain()
         self._sources.release()
+        self._input.clear()
         self._waiting = None
         self._timing = Timing(self._period_ns)
         self._next_service_ns = self._next_safety_ns = self._next_watch_ns = time.monotonic_ns()
@@ -107,13 +127,13 @@ class CommandBridgeNode(ContactNode):
         """Bring the torque to zero at the guard's rate, or repeat the setpoint."""
         deadline_ns = time.monotonic_ns()
         for data in self._core.wind_down():
-            self._commands.publish(messages.fill_commands(self._command_message, self._core.newest_t_ns, data))
+            self._commands.publish(self._core.newest_t_ns, data)
             deadline_ns += self._period_ns
             sleep_until(deadline_ns)
         self._core.deactivate()
         gc.enable()
         self._report.publish()
-        self._commands.wait_for_all_acked(Duration(seconds=ACKNOWLEDGE_TIMEOUT_S))
+        self._commands.wait_for_all_acked(ACKNOWLEDGE_TIMEOUT_S)
 
     def cleanup(self) -> None:
         """Release the subscriptions that this node reads itself."""
@@ -169,17 +189,31 @@ class CommandBridgeNode(ContactNode):
     def _answer_states(self) -> None:
         """Answer joint states in their order, up to one that waits for its plan; a few, so that time is watched too."""
         for _ in range(MOST_AT_ONCE):
-            if self._waiting is None:
-                taken = self._sources.states.take()
-                if taken is None:
-                    return
-                self._waiting = (*taken, time.monotonic_ns())
+            if self._waiting is None and not self._take_state():
+                return
+            assert self._waiting is not None
             message, published_ns, receipt_ns = self._waiting
             t_ns = messages.from_stamp(message.header.stamp)
             if self._is_waiting_for_plan(t_ns, receipt_ns):
                 return
             self._waiting = None
             self._answer(message, t_ns, receipt_ns, published_ns)
+
+    def _take_state(self) -> bool:
+        """Take the next joint state that is whole, in realtime the newest; returns whether there is one."""
+        for topic, gate in enumerate(self._sources.states):
+            for _ in range(DEPTH):
+                taken = gate.take()
+                if taken is None:
+                    break
+                message = self._input.complete(taken[0], topic)
+                if message is None:
+                    self._warn_of_refusal("joint state")
+                    continue
+                self._waiting = (message, taken[1], time.monotonic_ns())
+                if self._is_lockstep:
+                    return True
+        return self._waiting is not None
 
     def _is_waiting_for_plan(self, t_ns: int, receipt_ns: int) -> bool:
         awaited_ns = self._core.awaited_plan_ns(t_ns)
@@ -220,7 +254,7 @@ class CommandBridgeNode(ContactNode):
 
     def _send(self, command: BridgeCommand) -> int:
         """Publish a command; returns when it had left, monotonic clock, ns."""
-        self._commands.publish(messages.fill_commands(self._command_message, command.t_ns, command.data))
+        self._commands.publish(command.t_ns, command.data)
         return time.monotonic_ns()
 
     def _publish_log(self, command: BridgeCommand) -> None:
@@ -254,6 +288,19 @@ class CommandBridgeNode(ContactNode):
         self._note_request("stop", response.message)
         if self.is_active:
             self._core.stop()
+            self._report.publish_change()
+        return response
+
+    def _on_go_to_start(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """Move slowly to the task's start: the request is the consent."""
+        try:
+            if not self.is_active or not self.config.start_rad:
+                raise InputError("no start is known: start the stack with a task" if self.is_active else "not active")
+            response.message, response.success = self._core.go_to(np.array(self.config.start_rad)), True
+        except InputError as error:
+            response.message = str(error)
+        self._note_request("go_to_start", response.message)
+        if self.is_active:
             self._report.publish_change()
         return response
 

@@ -19,7 +19,7 @@ from std_srvs.srv import Trigger
 
 from contact_mpc.errors import ContactMpcError
 from contact_mpc.ros.messages import conversions as messages
-from contact_mpc.ros.runtime.lifecycle_client import ACTIVATION_ORDER, LifecycleClient
+from contact_mpc.ros.runtime.lifecycle_client import RUN_NODES, LifecycleClient
 from contact_mpc.ros.runtime.node_process import make_executor
 from contact_mpc.ros.runtime.parameters import declare_config
 
@@ -33,7 +33,7 @@ class LifecycleManagerConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     nodes: tuple[str, ...] = Field(
-        default=ACTIVATION_ORDER, description="names of the nodes to bring up, in this node's namespace"
+        default=RUN_NODES, description="names of the nodes to bring up, in this node's namespace"
     )
     end_s: float = Field(
         default=0.0,

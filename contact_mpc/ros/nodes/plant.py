@@ -10,13 +10,13 @@ realtime, where time does not wait for it, step by step.
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.executors import Executor
 from rclpy.subscription import Subscription
 from rosgraph_msgs.msg import Clock
-from std_msgs.msg import Float64MultiArray
 
 from contact_mpc.errors import ConfigError, InputError, StackError
 from contact_mpc.loop.holding_effort import HoldingController, holding_effort
@@ -24,6 +24,7 @@ from contact_mpc.model.system_builder import load_system
 from contact_mpc.plants.common.plant import STEP_NS, T0_NS, PlantState
 from contact_mpc.plants.common.sensors import SensorModel
 from contact_mpc.plants.registry import make_plant
+from contact_mpc.ros.driver.device import DeviceCommands, DeviceStates
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.messages.qos import TOPICS, qos_profile
 from contact_mpc.ros.nodes.plant_config import PlantConfig
@@ -78,6 +79,8 @@ class PlantNode(ContactNode):
                 raise ConfigError(f"parameter {name} = {getattr(config, name)} does not divide 1000; use e.g. 200")
         if config.rate_hz != 1000 and config.clock == "lockstep":
             raise ConfigError(f"parameter rate_hz = {config.rate_hz} needs the clock realtime; lockstep: 1000")
+        if config.driver.command_type == "JointTrajectory" and config.clock == "lockstep":
+            raise ConfigError("driver.command_type JointTrajectory carries no stamp; it needs the clock realtime")
         self._system, self._task = load_system(config.system), load_task(config.task)
         self._plant = make_plant(
             config.engine,
@@ -97,7 +100,8 @@ class PlantNode(ContactNode):
 
     def activate(self) -> None:
         """Put the plant at the start of the task; time runs from here on."""
-        self.wait_for_subscribers(self._joints, 2)
+        for publisher in self._joints.publishers:
+            self.wait_for_subscribers(publisher, 2)
         self.wait_for_subscribers(self._poses, 1)
         self.wait_for_subscribers(self._truth, 0)
         config: PlantConfig = self.config
@@ -110,7 +114,8 @@ class PlantNode(ContactNode):
         self._written_until_ns = T0_NS
         self._is_answered = True
         self._reader.drain()
-        self._commands.release()
+        for gate in self._commands:
+            gate.release()
         self._next_deadline_s = self._next_service_s = time.monotonic()
         for refusal in apply_realtime(config.realtime) if config.clock == "realtime" else []:
             self.get_logger().warning(refusal)
@@ -215,30 +220,32 @@ class PlantNode(ContactNode):
         return self._holding.effort(state.q, state.v)
 
     def _take_messages(self) -> None:
-        while (taken := self._commands.take()) is not None:
-            self._on_commands(taken[0])
+        for topic, gate in enumerate(self._commands):
+            while (taken := gate.take()) is not None:
+                self._on_commands(taken[0], topic)
         while self._written is not None and (taken := self._reader.take(self._written)) is not None:
             self._written_until_ns = int(taken[0].data)
 
     # Messages.
 
     def _make_messages(self) -> None:
-        self._joint_state = messages.make_joint_state(self._system.joint_names)
         self._truth_message = messages.make_odometry(self._system.object_names[0])
         self._clock_message = Clock()
 
     def _connect(self) -> None:
-        interface = self.config.command_interface
-        self._joints = self.publish_topic("joint_states")
+        config, names = self.config, self._system.joint_names
+        self._device = DeviceCommands(config.driver, names, config.command_interface)
+        self._joints = DeviceStates(self, config.driver, names)
         self._poses = self.publish_topic("object_pose")
         self._truth = self.publish_topic("plant/object_odom")
         self._clock_out = self.publish_topic("/clock")
-        self._command_topic = f"{interface}_controller/commands"
+        self._command_topic = ", ".join(self._device.topics)
         self._reader = DirectReader(self)
-        commands = self._subscribe(self._command_topic)
-        self._commands = TopicGate(
-            self._reader, commands, self._refuse_command, LARGEST_COMMAND_BYTES, COMMAND_TAKEOVER_NS
-        )
+        profile = qos_profile("R1", config.clock)
+        self._commands = [
+            TopicGate(self._reader, item, self._refuse_command, LARGEST_COMMAND_BYTES, COMMAND_TAKEOVER_NS)
+            for item in self._device.subscribe(lambda kind, topic: self._reader.subscribe(kind, topic, profile))
+        ]
         self._written = self._subscribe("recorder/written_until") if self.config.recorded else None
 
     def _subscribe(self, name: str) -> Subscription:
@@ -259,10 +266,9 @@ class PlantNode(ContactNode):
             self._newest_pose_ns = pose.stamp_ns
         if step % self._truth_every == 0:
             self._publish_truth(state)
-        if self.config.clock == "lockstep":
-            self._joint_state.header.frame_id = str(self._newest_pose_ns) if self._newest_pose_ns >= 0 else ""
-        messages.fill_joint_state(self._joint_state, state.t_ns, reading.q_a, reading.v_a, reading.tau)
-        self._joints.publish(self._joint_state)
+        is_named = self.config.clock == "lockstep" and self._newest_pose_ns >= 0
+        frame_id = str(self._newest_pose_ns) if is_named else ""
+        self._joints.publish(state.t_ns, reading.q_a, reading.v_a, reading.tau, frame_id)
 
     def _publish_truth(self, state: PlantState) -> None:
         system = self._system
@@ -278,7 +284,8 @@ class PlantNode(ContactNode):
         now_s = time.monotonic()
         if now_s >= self._next_naming_s:
             self._next_naming_s = now_s + NAMING_PERIOD_S
-            who = self._commands.describe_strangers(self) if reason == "stranger" else f"{len(taken.data)} bytes"
+            strangers = ", ".join(filter(None, (gate.describe_strangers(self) for gate in self._commands)))
+            who = strangers if reason == "stranger" else f"{len(taken.data)} bytes"
             self._strangers = who if reason == "stranger" else self._strangers
             self.get_logger().error(f"command refused: {reason.replace('_', ' ')}: {who}")
 
@@ -293,15 +300,18 @@ class PlantNode(ContactNode):
         i, unit = int(outside[0]), "N m" if is_effort else "rad"
         return f"{system.joint_names[i]} {values[i]:.4g} {unit}, allowed {low[i]:.4g} to {high[i]:.4g}"
 
-    def _on_commands(self, message: Float64MultiArray) -> None:
+    def _on_commands(self, message: Any, topic: int) -> None:
         try:
-            stamp_ns, values = messages.read_commands(message, self._system.n_a)
-            if excess := self._find_excess(values):
+            found = self._device.read(message, topic)
+            if found is not None and (excess := self._find_excess(found[1])):
                 raise InputError(excess)
         except InputError as error:
             self._refused += 1
             self.get_logger().warning(f"command refused: {error}", throttle_duration_sec=1.0)
             return
+        if found is None:
+            return
+        stamp_ns, values = found
         if self.config.clock == "realtime" or stamp_ns == self._plant.time_ns:
             self._command, self._command_ns, self._has_command = values, stamp_ns, True
 

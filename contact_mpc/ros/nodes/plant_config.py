@@ -7,6 +7,7 @@ from pydantic import Field
 from contact_mpc.plants.common.perturbation import PlantPerturbation
 from contact_mpc.plants.common.sensors import SensorConfig
 from contact_mpc.plants.registry import PLANTS
+from contact_mpc.ros.driver.config import DriverConfig
 from contact_mpc.ros.runtime.parameters import NodeConfig
 from contact_mpc.ros.runtime.realtime import RealtimeConfig
 
@@ -55,6 +56,7 @@ class PlantConfig(NodeConfig):
         default=30.0, gt=0.0, le=600.0, description="lockstep: wall time to wait for the command of a step",
         json_schema_extra={"unit": "s"},
     )  # fmt: skip
+    driver: DriverConfig = DriverConfig()
     realtime: PlantRealtimeConfig = PlantRealtimeConfig()
     sensors: SensorConfig = SensorConfig()
     perturbation: PlantPerturbation = PlantPerturbation()

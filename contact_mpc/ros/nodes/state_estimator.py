@@ -23,6 +23,9 @@ from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.estimation.contact_estimate import ContactEstimator
 from contact_mpc.estimation.state_estimator import StateEstimator
 from contact_mpc.model.system_builder import load_system
+from contact_mpc.ros.driver.command_output import check_driver
+from contact_mpc.ros.driver.config import DriverConfig
+from contact_mpc.ros.driver.joint_parts import DEPTH, JointParts
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.messages.contact_markers import ContactMarkers
 from contact_mpc.ros.messages.qos import TOPICS, qos_profile
@@ -38,7 +41,7 @@ from contact_mpc.task.object_motion import object_motion
 WARN_PERIOD_S = 1.0
 SERVICE_PERIOD_NS = 4_000_000  # some events of the executor each: services, timers and /clock
 SLEEP_FRACTION = 0.6  # of the period; the next tick comes after 0.8 at the earliest, with joint states at 1 kHz
-_JointState = tuple[int, int | None, bytes]  # stamp, ns; stamp of the pose that it names, ns; message
+_JointState = tuple[int, int | None, bytes, int]  # stamp, ns; stamp of the pose named, ns; message; topic
 
 
 class StateEstimatorConfig(NodeConfig):
@@ -59,6 +62,7 @@ class StateEstimatorConfig(NodeConfig):
         json_schema_extra={"unit": "Hz"},
     )
     estimator: EstimatorConfig = EstimatorConfig()
+    driver: DriverConfig = DriverConfig()
 
 
 class StateEstimatorNode(ContactNode):
@@ -82,7 +86,11 @@ class StateEstimatorNode(ContactNode):
             )
         self._system = load_system(config.system)
         self._period_ns = NS_PER_S // config.rate_hz
-        self._order = messages.JointOrder(self._system.joint_names)
+        driver, n_a = config.driver, self._system.n_a
+        check_driver(driver, self._system.joint_names, "position")
+        names = driver.names(self._system.joint_names)
+        self._parts = JointParts(names, driver.slices(n_a), round(driver.parts_within_s * NS_PER_S))
+        self._order = messages.JointOrder(self._parts.names)
         self._joints_out = messages.make_joint_state(self._system.joint_names)
         self._odometry_out = messages.make_odometry(self._system.object_names[0])
         self._joints = self.publish_topic("state_estimator/joint_states")
@@ -94,7 +102,8 @@ class StateEstimatorNode(ContactNode):
         self._reset()
         self._warm_up()
         self._reader = DirectReader(self)
-        self._joint_states, self._poses = (self._subscribe(name) for name in ("joint_states", "object_pose"))
+        self._joint_states = [self._subscribe("joint_states", topic, DEPTH) for topic in driver.joint_states_topics]
+        self._poses = self._subscribe("object_pose")
 
     def activate(self) -> None:
         """Begin with an empty filter; what had arrived before is dropped."""
@@ -125,6 +134,7 @@ class StateEstimatorNode(ContactNode):
 
     def _reset(self) -> None:
         self._estimator = StateEstimator(self._system, self.config.estimator)
+        self._parts.clear()
         self._waiting: deque[_JointState] = deque()
         self._early_poses: deque[tuple[int, PoseStamped]] = deque()
         self._newest_pose_ns = -1
@@ -139,9 +149,10 @@ class StateEstimatorNode(ContactNode):
         if self._contact_estimator is not None:
             self._markers.fill(state.t_ns, self._contact_estimator.estimate(state))
 
-    def _subscribe(self, name: str) -> Any:
+    def _subscribe(self, name: str, other: str = "", depth: int = 1) -> Any:
         topic = TOPICS[name]
-        return self._reader.subscribe(topic.msg_type, topic.name, qos_profile(topic.quality, self.config.clock))
+        profile = qos_profile(topic.quality, self.config.clock, depth)
+        return self._reader.subscribe(topic.msg_type, other or topic.name, profile)
 
     def spin_some(self, executor: Executor) -> None:
         """Handle what has arrived; in realtime sleep between ticks, since of what comes then only the newest counts.
@@ -155,8 +166,9 @@ class StateEstimatorNode(ContactNode):
         self._reader.wait(SERVICE_PERIOD_NS / NS_PER_S)
         while (pose := self._reader.take(self._poses)) is not None:
             self._on_object_pose(pose[0])
-        while (joints := self._reader.take_serialized(self._joint_states)) is not None:
-            self._on_joint_state(joints[0])
+        for topic, subscription in enumerate(self._joint_states):
+            while (joints := self._reader.take_serialized(subscription)) is not None:
+                self._on_joint_state(joints[0], topic)
         now_ns = time.monotonic_ns()
         if now_ns >= self._next_service_ns:
             self._next_service_ns = now_ns + SERVICE_PERIOD_NS
@@ -182,13 +194,13 @@ class StateEstimatorNode(ContactNode):
         except InputError as error:
             self._refuse("object_pose", error)
 
-    def _on_joint_state(self, data: bytes) -> None:
+    def _on_joint_state(self, data: bytes, topic: int) -> None:
         try:
             t_ns, frame_id = read_header(data)
         except InputError as error:
             self._refuse("joint_states", error)
             return
-        state = t_ns, parse_named_stamp(frame_id), data
+        state = t_ns, parse_named_stamp(frame_id), data, topic
         if self.config.clock == "lockstep" and (self._waiting or self._waits_for_pose(state)):
             self._waiting.append(state)
         else:
@@ -201,17 +213,20 @@ class StateEstimatorNode(ContactNode):
 
     def _waits_for_pose(self, state: _JointState) -> bool:
         """Whether the pose that a joint state names has not arrived yet."""
-        _, named_ns, _ = state
+        _, named_ns, _, _ = state
         return named_ns is not None and named_ns > self._newest_pose_ns
 
     def _take_joint_state(self, state: _JointState) -> None:
-        t_ns, named_ns, data = state
+        t_ns, named_ns, data, topic = state
         self._take_named_poses(named_ns)
         tick = t_ns // self._period_ns
         if tick == self._last_tick and not self._needs_all_joints:
             return
         try:
-            message = deserialize(data, JointState)
+            message = self._whole(deserialize(data, JointState), topic)
+            if message is None:
+                return
+            t_ns = messages.from_stamp(message.header.stamp)
             position, velocity, effort = messages.read_joint_state(message, self._order)
             self._estimator.update_joints(t_ns, position, velocity, effort)
         except InputError as error:
@@ -222,6 +237,15 @@ class StateEstimatorNode(ContactNode):
             self._last_tick = tick
             self._has_ticked = True
             self._publish(t_ns)
+
+    def _whole(self, message: JointState, topic: int) -> JointState | None:
+        """Return the joint state that a message completes; in lockstep each of a single driver is one."""
+        if self.config.clock == "lockstep" and not self.config.driver.groups:
+            return message
+        whole = self._parts.complete(message, topic)
+        if whole is None and self._parts.missing:
+            raise InputError(self._parts.missing)
+        return whole
 
     def _publish(self, t_ns: int) -> None:
         state = self._estimator.estimate(t_ns)

@@ -2,6 +2,7 @@
 
 The command bridge is the last of the stack to be activated and the first to be deactivated. An embedded plant, which
 stands for the robot, comes after it: simulated time begins with the plant, and lockstep depends on what was there then.
+A mock driver runs before the stack and after it, as a robot's does.
 """
 
 import time
@@ -23,8 +24,15 @@ TRANSITIONS = {
     "deactivate": Transition.TRANSITION_DEACTIVATE,
     "cleanup": Transition.TRANSITION_CLEANUP,
 }
-ACTIVATION_ORDER = ("state_estimator", "trajectory_server", "mpc_tracker", "recorder", "command_bridge", "plant")
-DEACTIVATION_ORDER = ("command_bridge", "plant", "mpc_tracker", "trajectory_server", "state_estimator", "recorder")
+ACTIVATION_ORDER = (
+    *("mock_driver", "state_estimator", "trajectory_server", "goal_server", "mpc_tracker", "recorder"),
+    *("command_bridge", "plant"),
+)
+DEACTIVATION_ORDER = (
+    *("command_bridge", "plant", "mpc_tracker", "goal_server", "trajectory_server", "state_estimator", "recorder"),
+    "mock_driver",
+)
+RUN_NODES = ("state_estimator", "trajectory_server", "mpc_tracker", "recorder", "command_bridge", "plant")
 REPLAY_ORDER = ("state_estimator", "mpc_tracker", "command_bridge", "bag_player")
 CONNECT_TIMEOUT_S, CONFIGURE_TIMEOUT_S, ACTIVATE_TIMEOUT_S, REFERENCE_TIMEOUT_S = 60.0, 300.0, 60.0, 30.0
 SLICE_S = 0.02

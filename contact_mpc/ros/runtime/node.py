@@ -113,7 +113,9 @@ class ContactNode(LifecycleNode):
         """
         if self.config.clock != "lockstep":
             return
-        wanted, deadline = count + int(self.config.recorded), time.monotonic() + timeout_s
+        in_table = {self.resolve_topic_name(topic.name) for topic in TOPICS.values()}
+        is_recorded = self.config.recorded and publisher.topic_name in in_table
+        wanted, deadline = count + int(is_recorded), time.monotonic() + timeout_s
         while publisher.get_subscription_count() < wanted:
             if time.monotonic() > deadline or self.is_stopping:
                 raise StackError(

@@ -13,12 +13,12 @@ from contact_mpc.control.tracking.config import rename_mode
 from contact_mpc.errors import ConfigError
 from contact_mpc.loop.controllers import CONTROLLERS
 from contact_mpc.plants.registry import PLANTS
-from contact_mpc.ros.runtime.lifecycle_client import ACTIVATION_ORDER
+from contact_mpc.ros.runtime.lifecycle_client import RUN_NODES
 from contact_mpc.ros.runtime.parameters import RCLPY_PARAMETERS
 from contact_mpc.ros.stack.stack import to_parameter_file
 from contact_mpc.settings.resources import resource
 from contact_mpc.settings.yaml_files import validate
-from contact_mpc.task.node_parameters import apply_setting, check_node_names, load_node_parameters
+from contact_mpc.task.node_parameters import apply_setting, check_node_names, load_node_parameters, merge_parameters
 from contact_mpc.task.task import TaskConfig
 from contact_mpc.version import __version__
 
@@ -32,6 +32,7 @@ CONFIGS = {
     "command_bridge": ("contact_mpc.ros.nodes.command_bridge", "CommandBridgeConfig"),
     "plant": ("contact_mpc.ros.nodes.plant_config", "PlantConfig"),
     "recorder": ("contact_mpc.ros.nodes.recorder", "RecorderConfig"),
+    "mock_driver": ("contact_mpc.ros.nodes.mock_driver", "MockDriverConfig"),
 }
 SHARED = (  # what two nodes must agree on
     ("mpc_tracker", "command_bridge", "mpc_rate_hz"),
@@ -50,7 +51,7 @@ class RunOptions:
     Attributes
     ----------
     plant, clock : str
-        "drake", "mujoco" or "gazebo"; "lockstep" or "realtime".
+        "drake", "mujoco" or "gazebo", or "hardware" without a plant; "lockstep" or "realtime".
     interface : str or None
         "effort" or "position"; None: as the parameter file says.
     seed : int
@@ -61,6 +62,8 @@ class RunOptions:
         "node.key=value", the last word.
     recorded : bool
         Whether a recorder belongs to the run.
+    on_top : Path or str or None
+        Parameter file whose entries win over those of `parameter_file`: what a robot asks of the nodes.
     """
 
     plant: str
@@ -70,6 +73,12 @@ class RunOptions:
     interface: str | None = None
     settings: Sequence[str] = ()
     recorded: bool = True
+    on_top: Path | str | None = None
+
+    @property
+    def has_plant(self) -> bool:
+        """Whether a node of the run simulates the robot."""
+        return self.plant in PLANTS or ":" in self.plant
 
 
 def build_parameters(task: TaskConfig, options: RunOptions, folder: Path, plan_file: Path) -> dict[str, dict[str, Any]]:
@@ -80,21 +89,23 @@ def build_parameters(task: TaskConfig, options: RunOptions, folder: Path, plan_f
     ConfigError
         The parameter file or a setting is wrong, or two nodes would disagree.
     """
-    check_node_names(options.parameter_file, CONFIGS)
-    parameters = {name: load_node_parameters(options.parameter_file, name) for name in ACTIVATION_ORDER}
+    parameters = _load(options)
     session = secrets.token_hex(SESSION_BYTES)
     for name in ("mpc_tracker", "command_bridge"):
         parameters[name].setdefault("session", session)
-    parameters["command_bridge"].setdefault("simulated", options.plant in PLANTS or ":" in options.plant)
+    parameters["command_bridge"].setdefault("simulated", options.has_plant)
     _apply_settings(parameters, options.settings)
+    shared = {"system": str(task.system.path), "clock": options.clock, "recorded": options.recorded}
     for values in parameters.values():
-        values.update(system=str(task.system.path), clock=options.clock, recorded=options.recorded, use_sim_time=True)
+        values.update(shared, use_sim_time=options.has_plant)
     if options.interface is not None:
         _choose_interface(parameters, options.interface)
-    parameters["plant"].update(task=str(task.path), engine=options.plant, seed=options.seed)
     parameters["mpc_tracker"].update(task=str(task.path), seed=options.seed)
     parameters["trajectory_server"].update(plan_file=str(plan_file), autostart=True)
-    parameters["plant"]["run_for_s"] = run_duration_s(task, parameters)
+    parameters["command_bridge"]["start_rad"] = task.start_q[task.system.n_q_u :].tolist()
+    if options.has_plant:
+        parameters["plant"].update(task=str(task.path), engine=options.plant, seed=options.seed)
+        parameters["plant"]["run_for_s"] = run_duration_s(task, parameters)
     _check_agreement(parameters, options.parameter_file)
     if options.recorded:
         parameters["recorder"]["bag"] = str(folder / "bag")
@@ -118,6 +129,18 @@ def _apply_settings(parameters: dict[str, dict[str, Any]], settings: Sequence[st
     parameters["mpc_tracker"] = tracker
 
 
+def _load(options: RunOptions) -> dict[str, dict[str, Any]]:
+    """Return what the files say of each node of the run."""
+    names = [name for name in RUN_NODES if name != "plant" or options.has_plant]
+    files = [file for file in (options.parameter_file, options.on_top) if file is not None]
+    parameters: dict[str, dict[str, Any]] = {name: {} for name in names}
+    for file in files:
+        check_node_names(file, CONFIGS)
+        for name in names:
+            merge_parameters(parameters[name], load_node_parameters(file, name))
+    return parameters
+
+
 def check_values(parameters: dict[str, dict[str, Any]], source: Path) -> None:
     """Raise ConfigError before anything starts where a node would refuse its parameters; names file, node and key."""
     for name, values in parameters.items():
@@ -134,7 +157,7 @@ def run_duration_s(task: TaskConfig, parameters: dict[str, dict[str, Any]]) -> f
 
 
 def _choose_interface(parameters: dict[str, dict[str, Any]], interface: str) -> None:
-    for name in ("plant", "command_bridge"):
+    for name in {"plant", "command_bridge"} & set(parameters):
         parameters[name]["command_interface"] = interface
         if interface == "position":
             parameters[name]["gravity_compensation"] = "robot"
@@ -142,6 +165,8 @@ def _choose_interface(parameters: dict[str, dict[str, Any]], interface: str) -> 
 
 def _check_agreement(parameters: dict[str, dict[str, Any]], source: Path | str) -> None:
     for first, second, key in SHARED:
+        if not {first, second} <= set(parameters):
+            continue
         values = (_value(parameters, first, key), _value(parameters, second, key))
         if None not in values and values[0] != values[1]:
             raise ConfigError(
