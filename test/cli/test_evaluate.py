@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from patience import HANG_S
 from typer.testing import CliRunner
 
 from contact_mpc.cli.main import build_app
@@ -161,13 +162,13 @@ def test_interrupt_ends_the_workers_too(task_file):
     process = subprocess.Popen(
         [*command, *options], start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    deadline = time.monotonic() + 60.0
+    deadline = time.monotonic() + HANG_S
     while len(_members(process.pid)) < 3 and time.monotonic() < deadline:
         time.sleep(0.1)
     time.sleep(5.0)
     os.killpg(process.pid, signal.SIGINT)
     try:
-        output, errors = process.communicate(timeout=60.0)
+        output, errors = process.communicate(timeout=HANG_S)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         raise
@@ -175,7 +176,7 @@ def test_interrupt_ends_the_workers_too(task_file):
     assert "Traceback" not in errors
     if output:  # else no trial was done yet
         assert json.loads(output)["interrupted"]
-    deadline = time.monotonic() + 10.0
+    deadline = time.monotonic() + HANG_S
     while _members(process.pid) and time.monotonic() < deadline:  # joblib's tracker ends a moment later
         time.sleep(0.1)
     assert _members(process.pid) == []

@@ -9,8 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-
-PATIENCE_S = 120.0
+from patience import HANG_S
 
 KILLED_WORKER = """
     import os, signal, sys, time
@@ -55,7 +54,7 @@ def script(folder: Path, text: str) -> Path:
 @pytest.mark.parametrize("kind", ["once", "always"])
 def test_a_killed_worker_costs_another_run_of_its_trials(tmp_path: Path, kind: str) -> None:
     command = [sys.executable, str(script(tmp_path, KILLED_WORKER)), str(tmp_path), kind]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=5 * PATIENCE_S, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=True)
     if kind == "once":
         assert done.stdout.strip() == str([(number, number * number) for number in range(5)])
         assert "a worker process died" in done.stderr
@@ -74,7 +73,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     folder.mkdir()
     process = subprocess.Popen([sys.executable, str(script(tmp_path, SLEEPERS)), str(folder)])
     workers: list[int] = []
-    end_s = time.monotonic() + PATIENCE_S
+    end_s = time.monotonic() + HANG_S
     while len(workers) < 2 and time.monotonic() < end_s:
         workers = [int(name) for name in os.listdir(folder)]
         time.sleep(0.1)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from patience import HANG_S
 
 from contact_mpc.loop.closed_loop import run_closed_loop
 from contact_mpc.loop.config import load_loop_config
@@ -26,7 +27,7 @@ def test_commands_of_the_nodes_are_those_of_the_loop_in_one_process(tmp_path):
 
     options = ["--duration-s", str(DURATION_S), "--hold-s", str(HOLD_S), "--seed", str(SEED), "--record", str(tmp_path)]
     command = [sys.executable, "-m", "contact_mpc", "run", "allegro_ball", "--json", *options]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S)
     assert run.returncode in (0, 1), run.stderr  # 1: half a second is too short for the goal
     (folder,) = tmp_path.iterdir()
     sent = read_run(folder / "bag").effort_commands
@@ -53,7 +54,7 @@ def test_perturbed_trial_through_the_nodes_has_the_commands_and_the_outcome_of_o
     def evaluate(*options):
         command = [sys.executable, "-m", "contact_mpc", "evaluate", str(tmp_path / "short.yaml")]
         command += ["--params", "planar_hand_ball", "--trial-seed", "8", "--json", *options]
-        run = subprocess.run(command, capture_output=True, text=True, timeout=280)
+        run = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S)
         assert run.returncode in (0, 1), run.stderr
         return json.loads(run.stdout)
 

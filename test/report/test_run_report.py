@@ -8,6 +8,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from patience import HANG_S
 
 from contact_mpc.bags.bag import read_run
 from contact_mpc.bags.metrics import compute_metrics
@@ -185,4 +186,4 @@ def open_in_browser(path, folder, *options, time_ms=4000):
         pytest.skip("NOT CHECKED IN A BROWSER: no chromium on this machine (apt-get install chromium)")
     settings = [*BROWSER, f"--virtual-time-budget={time_ms}", f"--user-data-dir={folder}/profile", *options]
     command = [browser, *settings, "--dump-dom", path.resolve().as_uri()]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    return subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=True).stdout

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import HANG_S
 
 pytest.importorskip("rclpy")
 
 from contact_mpc.ros.messages.qos import TOPICS, qos_profile
 from contact_mpc.ros.stack.processes import NodeProcess, stop_processes
 from contact_mpc.ros.stack.stack import Stack, StackSpec, to_parameter_file
-
-PATIENCE_S = 20.0
 
 
 class NodeRig:
@@ -27,7 +26,7 @@ class NodeRig:
         self.stack = Stack(StackSpec("/robot", values, folder))
         self.node = self.stack.node
         self.stack.start()
-        self.stack.lifecycle.connect(self.stack.spec.nodes, PATIENCE_S)
+        self.stack.lifecycle.connect(self.stack.spec.nodes, HANG_S)
 
     def configure(self) -> "NodeRig":
         self.stack.configure()
@@ -48,7 +47,7 @@ class NodeRig:
         return process
 
     def request(self, name: str, transition: str) -> bool:
-        return not self.stack.lifecycle.request([name], transition, PATIENCE_S)
+        return not self.stack.lifecycle.request([name], transition, HANG_S)
 
     def publisher(self, topic: str) -> Any:
         profile = qos_profile(TOPICS[topic].quality, self.clock)
@@ -72,7 +71,7 @@ class NodeRig:
         for publisher in publishers:
             self.wait_until(lambda p=publisher: p.get_subscription_count() >= subscribers, publisher.topic_name)
 
-    def wait_until(self, condition: Callable[[], Any], what: str = "condition", timeout_s: float = PATIENCE_S) -> None:
+    def wait_until(self, condition: Callable[[], Any], what: str = "condition", timeout_s: float = HANG_S) -> None:
         deadline = time.monotonic() + timeout_s
         while not condition():
             self.stack.spin(0.005)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import HANG_S
 
 from contact_mpc.settings.compile_cache import MARK
 
@@ -24,7 +25,7 @@ print(half(3.0), half.stats.cache_hits.get(half.signatures[0], 0))
 def run(folder: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache")}
     command = [sys.executable, str(folder / "program.py")]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, env=environment, check=False)
 
 
 @pytest.fixture(scope="module")

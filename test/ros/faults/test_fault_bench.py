@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from patience import HANG_S
 
 pytest.importorskip("rclpy")
 pytest.importorskip("mujoco")
@@ -140,7 +141,7 @@ def test_faults_of_states_and_plans_are_named_and_harm_nothing(tmp_path: Path) -
     """Times are not judged here: the machine may be busy. Where it is too busy for 1 kHz, nothing can be injected."""
     command = [sys.executable, "-m", "contact_mpc", "bench", "faults", "--runs", "1", "--json"]
     kinds = ["--kinds", "state_nan,plan_nan,stop_service", "--logs", str(tmp_path)]
-    run = subprocess.run([*command, *kinds], capture_output=True, text=True, timeout=280)
+    run = subprocess.run([*command, *kinds], capture_output=True, text=True, timeout=HANG_S)
     assert run.returncode in (0, 1), run.stderr
     result = json.loads(run.stdout)
     assert result["violations"] == 0, result["violation_examples"]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from patience import HANG_S
 
 pytest.importorskip("rclpy")
 pytest.importorskip("mujoco")
@@ -23,15 +24,13 @@ from contact_mpc.ros.nodes.bag_player import first_of_each, poses_first
 
 pytestmark = [pytest.mark.dds, pytest.mark.end_to_end, pytest.mark.mujoco]
 
-LIMIT_S = 240.0
-
 
 @pytest.fixture(scope="module")
 def bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
     command = [sys.executable, "-m", "contact_mpc", "run", "planar_hand_ball", "--plant", "mujoco"]
     command += ["--record", str(folder), "--duration-s", "0.4", "--hold-s", "0.1"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S)
     assert done.returncode in (0, 1), done.stderr
     return next(folder.iterdir()) / "bag"
 

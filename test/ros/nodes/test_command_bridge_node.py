@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from patience import HANG_S
 
 pytest.importorskip("rclpy")
 
@@ -36,7 +37,7 @@ N = SYSTEM.n_a
 NAMES = list(SYSTEM.joint_names)
 Q = 0.5 * (SYSTEM.q_min + SYSTEM.q_max)
 REST = np.zeros(N)
-PATIENCE_S = 10.0
+
 QUIET_S = 0.15  # long against the 1 ms in which an answer comes
 PARAMETERS: dict[str, Any] = {
     "system": "planar_hand_ball", "gravity_compensation": "robot", "hold_policy": "last_command",
@@ -75,25 +76,25 @@ class Rig:
     def start(self) -> "Rig":
         self.stack.start()
         self.stack.configure()
-        self.lifecycle.connect(["command_bridge"], PATIENCE_S)
+        self.lifecycle.connect(["command_bridge"], HANG_S)
         self.activate()
         return self
 
     def activate(self) -> None:
-        assert self.lifecycle.request(["command_bridge"], "activate", PATIENCE_S) == []
+        assert self.lifecycle.request(["command_bridge"], "activate", HANG_S) == []
         for publisher in (self._states, self._plans):
             self.wait_until(lambda publisher=publisher: publisher.get_subscription_count() == 1)
         self._reader.drain()
         self.t_ns, self._sent_ns = T0 - MS, time.monotonic_ns()
 
     def restart(self) -> "Rig":
-        assert self.lifecycle.request(["command_bridge"], "deactivate", PATIENCE_S) == []
+        assert self.lifecycle.request(["command_bridge"], "deactivate", HANG_S) == []
         self.safety.clear()
         self.activate()
         return self
 
     def wait_until(self, condition: Any) -> None:
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + HANG_S
         while not condition():
             self.lifecycle.spin(0.01)
             assert time.monotonic() < deadline, f"safety: {[status.message for status in self.safety[-5:]]}"
@@ -124,7 +125,7 @@ class Rig:
         plan = CommandPlan(stamp_ns, times, np.stack([u, u]), zero, zero)
         self._plans.publish(messages.to_plan_message(plan, NAMES if names is None else names))
 
-    def take(self, timeout_s: float = PATIENCE_S) -> tuple[int, np.ndarray] | None:
+    def take(self, timeout_s: float = HANG_S) -> tuple[int, np.ndarray] | None:
         """Return stamp and data of the next command, or None in time."""
         deadline = time.monotonic() + timeout_s
         while (remaining := deadline - time.monotonic()) > 0.0:
@@ -137,7 +138,7 @@ class Rig:
         return None
 
     def take_applied(self) -> JointState:
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + HANG_S
         while (taken := self._reader.take(self._applied)) is None:
             assert time.monotonic() < deadline
             time.sleep(0.001)

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ import pytest
 pytest.importorskip("rclpy")
 
 from contact_mpc.control.bridge.clocks import GridLateness
+from contact_mpc.ros.runtime import realtime
 from contact_mpc.ros.runtime.realtime import (
     Distribution,
     RealtimeConfig,
@@ -48,19 +48,33 @@ def test_lateness_is_taken_against_the_least_offset_and_forgets_a_shifted_grid()
     assert shifted[-1] == 0
 
 
-def test_deadlines_that_passed_during_work_are_left_out() -> None:
-    wakes: list[float] = []
+class Clock:
+    """A monotonic clock that passes in sleep and in work alone; every sleep ends 0.3 ms late."""
+
+    def __init__(self) -> None:
+        self.now_ns = 7 * MS
+
+    def monotonic_ns(self) -> int:
+        return self.now_ns
+
+    def sleep(self, duration_s: float) -> None:
+        self.now_ns += round(duration_s * 1e9) + 300_000
+
+
+def test_deadlines_that_passed_during_work_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, deadlines, late = Clock(), list[int](), list[int]()
+    monkeypatch.setattr(realtime, "time", clock)
 
     def work(late_ns: int) -> bool:
-        wakes.append(time.monotonic() - late_ns * 1e-9)
-        if len(wakes) == 2:
-            time.sleep(0.0255)
-        return len(wakes) < 4
+        late.append(late_ns)
+        deadlines.append(clock.now_ns - late_ns)
+        if len(deadlines) == 2:
+            clock.now_ns += 25 * MS
+        return len(deadlines) < 4
 
     run_on_deadlines(10 * MS, work)
-    steps = np.diff(wakes) / 0.01
-    np.testing.assert_allclose(steps, np.round(steps), atol=0.02)  # on the grid, also after the long one
-    assert round(steps[1]) >= 3
+    assert deadlines == [17 * MS, 27 * MS, 57 * MS, 67 * MS]  # 37 and 47 have passed; the grid stays
+    assert late == [300_000] * 4
 
 
 def test_what_the_system_refuses_is_named_with_a_remedy() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from patience import HANG_S
 
 pytest.importorskip("rclpy")
 
@@ -20,7 +21,6 @@ from contact_mpc.ros.runtime.topic_gate import MOST_AT_ONCE, TopicGate
 from contact_mpc.ros.stack.domain import DomainLease
 
 pytestmark = pytest.mark.dds
-PATIENCE_S = 10.0
 QUEUE = QoSProfile(depth=100)
 
 
@@ -34,7 +34,7 @@ class Ends:
         self.driver, self.intruder = (
             node.create_publisher(JointState, "joint_states", QUEUE) for node in self.nodes[1:]
         )
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + HANG_S
         while self.subscription.handle.get_publisher_count() < 2 or self.intruder.get_subscription_count() < 1:
             assert time.monotonic() < deadline
             time.sleep(0.01)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from patience import HANG_S
 
 pytest.importorskip("rclpy")
 pytest.importorskip("pydrake")
@@ -28,7 +29,7 @@ def run(folder: Path) -> RunRecord:
     """Run the planar task shortly; the goal is not met in so short a time, which exit code 1 says."""
     command = [sys.executable, "-m", "contact_mpc", "run", "planar_hand_ball", "--record", str(folder)]
     command += ["--duration-s", str(DURATION_S), "--hold-s", str(HOLD_S), "--seed", "7"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S)
     assert done.returncode in (0, 1), done.stderr
     return read_run(next(folder.iterdir()) / "bag")
 

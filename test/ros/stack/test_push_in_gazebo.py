@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import HANG_S
 
 pytest.importorskip("rclpy")
 pytest.importorskip("casadi")
@@ -26,7 +27,6 @@ AT_500_HZ = (
     "--clock", "realtime", "--set", "plant.rate_hz=500", "--set", "command_bridge.rate_hz=500",
     "--set", "command_bridge.state_lag_s=1.0",  # a simulator that falls behind the wall is no late driver
 )  # fmt: skip
-LIMIT_S = 280.0
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -39,7 +39,7 @@ def _gazebo() -> None:
 
 def call(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "contact_mpc", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
+    return subprocess.run(command, capture_output=True, text=True, timeout=HANG_S)
 
 
 @pytest.fixture(scope="module")

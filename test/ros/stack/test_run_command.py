@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from patience import HANG_S
 
 pytest.importorskip("rclpy")
 pytest.importorskip("pydrake")
@@ -24,7 +25,6 @@ from contact_mpc.task.plan import Plan, save_plan
 
 pytestmark = [pytest.mark.dds, pytest.mark.end_to_end, pytest.mark.drake]
 
-LIMIT_S = 240.0
 NODES = ("state_estimator", "mpc_tracker", "trajectory_server", "command_bridge", "plant", "recorder")
 KEYS = {
     "command", "version", "seed", "machine", "goal_met", "angle_error_deg", "position_error_mm", "real_time_factor",
@@ -43,7 +43,7 @@ class Run:
         )
 
     def finish(self) -> "Run":
-        self.stdout, self.stderr = self.process.communicate(timeout=LIMIT_S)
+        self.stdout, self.stderr = self.process.communicate(timeout=HANG_S)
         self.code = self.process.returncode
         return self
 
@@ -78,7 +78,7 @@ class Run:
         return self
 
 
-def wait_until(condition: Callable[[], Any], limit_s: float = LIMIT_S) -> None:
+def wait_until(condition: Callable[[], Any], limit_s: float = HANG_S) -> None:
     deadline = time.monotonic() + limit_s
     while not condition():
         assert time.monotonic() < deadline
@@ -177,7 +177,7 @@ def test_the_bag_says_what_was_run(planar_result: dict[str, Any]) -> None:
 
 def test_the_commands_can_be_computed_again_from_the_bag(planar_result: dict[str, Any]) -> None:
     command = [sys.executable, "-m", "contact_mpc", "replay", planar_result["bag"], "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["mpc_commands_max_abs_diff"] <= 1e-9
 
