@@ -385,7 +385,7 @@ def test_a_plan_of_many_points_is_refused_by_its_length(lockstep: Rig, count: in
     start_s = time.monotonic()
     for _ in range(30):
         np.testing.assert_allclose(lockstep.exchange(), before)
-    assert time.monotonic() - start_s < PATIENCE_S
+    assert time.monotonic() - start_s < HANG_S
     assert "plan_" in lockstep.wait_for_safety("HOLD PLAN_REFUSED (107)").message
 
 
