@@ -5,7 +5,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from contact_mpc.cli.checks import Check
@@ -16,6 +16,7 @@ MIN_LOCKED_MB = 512
 MAX_CLOCK_RESOLUTION_S = 1e-6
 MAX_DOMAIN = 101  # above, DDS ports reach into the range that Linux gives to clients
 _FIFO_PROBE = "import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))"
+_SECURITY_PLUGIN = b"builtin.PKI-DH"
 _LIMITS = "/etc/security/limits.d/contact_mpc.conf"
 
 
@@ -27,6 +28,7 @@ def check_machine() -> Iterator[Check]:
     yield check_memlock()
     yield check_clock()
     yield check_discovery()
+    yield check_dds_security(_library_folders())
     yield check_domain()
 
 
@@ -80,6 +82,27 @@ def check_discovery() -> Check:
         return Check("DDS discovery", "ok", scope, "hardware")
     remedy = "export ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST unless the robot is elsewhere; `run` sets it for itself"
     return Check("DDS discovery", "warn", scope, "hardware", remedy)
+
+
+def check_dds_security(folders: Iterable[Path]) -> Check:
+    """SROS 2 needs a Fast DDS that was built with it; without, whoever is in the domain may publish and call services.
+
+    The names of its plugins are in the library if it was; that of the wheels from PyPI was not.
+    """
+    names = ("libfastrtps.so", "libfastdds.so")
+    library = next((folder / name for folder in folders for name in names if (folder / name).is_file()), None)
+    if library is None:
+        return Check("DDS security", "warn", "no Fast DDS found", "hardware", "another middleware: see its manual")
+    if _SECURITY_PLUGIN in library.read_bytes():
+        return Check("DDS security", "ok", f"{library} has it; use it with keystore:=FOLDER", "hardware")
+    remedy = "keystores have no effect: keep strangers out of the domain (one user, LOCALHOST), or install ROS 2 by apt"
+    return Check("DDS security", "warn", f"{library} was built without", "hardware", remedy)
+
+
+def _library_folders() -> list[Path]:
+    """Return where the middleware may lie: beside the wheels, and where a sourced ROS 2 says."""
+    found = os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)
+    return [*(Path(folder) for folder in found if folder), Path(sys.prefix) / "lib"]
 
 
 def check_domain() -> Check:

@@ -164,3 +164,12 @@ def test_a_processor_that_saves_power_is_a_warning(governor: str, status: str, t
     frequency.mkdir(parents=True)
     (frequency / "scaling_governor").write_text(f"{governor}\n")
     assert robot_checks.check_governors(tmp_path).status == status
+
+
+@pytest.mark.parametrize(
+    ("content", "status"), [(b"..builtin.PKI-DH..", "ok"), (b"....", "warn"), (None, "warn")], ids=str
+)
+def test_a_middleware_without_security_is_a_warning(tmp_path: Path, content: bytes | None, status: str) -> None:
+    if content is not None:
+        (tmp_path / "libfastrtps.so").write_bytes(content)
+    assert machine_checks.check_dds_security([tmp_path]).status == status
