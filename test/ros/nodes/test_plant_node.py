@@ -155,9 +155,8 @@ def test_in_realtime_the_clock_runs_without_commands(make_rig: Callable[..., Any
 
 def test_in_realtime_states_come_at_their_rate(make_rig: Callable[..., Any]) -> None:
     slow = PlantRig(make_rig, "realtime", rate_hz=500)
-    slow.wait_for(T0 + 50 * MS)
-    stamps = np.array([messages.from_stamp(message.header.stamp) for message in slow.states])
-    assert len(stamps) > 5 and np.all((stamps - T0) % (2 * MS) == 0)
+    slow.rig.wait_until(lambda: len(slow.states) > 5, "six states")  # best effort: a busy machine loses some
+    assert np.all((np.array(slow.stamps()) - T0) % (2 * MS) == 0)
 
 
 @pytest.mark.parametrize(
