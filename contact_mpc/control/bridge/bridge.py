@@ -19,12 +19,12 @@ from typing import Literal
 
 import numpy as np
 
+from contact_mpc.control.bridge.clocks import RateMonitor, StartGuard
 from contact_mpc.control.bridge.config import BridgeConfig
 from contact_mpc.control.bridge.guard import CommandGuard, GuardLimits
 from contact_mpc.control.bridge.limits import PlanLimits
 from contact_mpc.control.bridge.output import BridgeOutput
 from contact_mpc.control.bridge.plan_buffer import PlanBuffer
-from contact_mpc.control.bridge.rate_monitor import RateMonitor, StartGuard
 from contact_mpc.control.bridge.start_motion import StartMotion, check_goal, describe_distance
 from contact_mpc.control.bridge.state_monitor import StateMonitor
 from contact_mpc.control.bridge.status import (
