@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from contact_mpc.control.bridge.config import BridgeConfig
 from contact_mpc.control.tracking.comparison.config import ComparisonConfig
@@ -18,6 +21,20 @@ from contact_mpc.task.node_parameters import apply_setting, core_parameters, loa
 
 START_DELAY_S = 0.3
 ESTIMATE_RATE_HZ = 200
+OTHERS = {  # parameters beside those of the cores, and the nodes that have them
+    "rate_hz": "state_estimator", "engine": "plant", "start_delay_s": "trajectory_server", "comparison": "mpc_tracker",
+}  # fmt: skip
+
+
+class _OtherParameters(BaseModel):
+    """What the loop takes of nodes' parameters beside those of their cores."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    engine: str = "drake"
+    rate_hz: int = Field(default=ESTIMATE_RATE_HZ, ge=1, le=1000)
+    start_delay_s: float = Field(default=START_DELAY_S, ge=0.0, le=60.0)
+    comparison: dict[str, Any] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -94,15 +111,15 @@ def load_loop_config(
         apply_setting(nodes, setting)
     settled = rename_mode(nodes["mpc_tracker"])
     settled["controller"] = CONTROLLERS.check(controller or settled.get("controller", "tracker"))
+    others = {name: nodes[node][name] for name, node in OTHERS.items() if name in nodes[node]}
+    given = validate(_OtherParameters, others, f"{file}: one of {', '.join(OTHERS.values())}")
     return LoopConfig(
         tracker=validate(TrackerConfig, core_parameters(settled), f"{file}: mpc_tracker"),
         estimator=validate(EstimatorConfig, nodes["state_estimator"].get("estimator", {}), f"{file}: estimator"),
         bridge=validate(BridgeConfig, core_parameters(nodes["command_bridge"]), f"{file}: command_bridge"),
         sensors=validate(SensorConfig, nodes["plant"].get("sensors", {}), f"{file}: plant.sensors"),
-        engine=engine or nodes["plant"].get("engine", "drake"),
-        estimate_rate_hz=nodes["state_estimator"].get("rate_hz", ESTIMATE_RATE_HZ),
-        start_delay_s=nodes["trajectory_server"].get("start_delay_s", START_DELAY_S),
-        comparison=validate(
-            ComparisonConfig, {**settled.get("comparison", {}), **nodes["comparison"]}, f"{file}: comparison"
-        ),
+        engine=engine or given.engine,
+        estimate_rate_hz=given.rate_hz,
+        start_delay_s=given.start_delay_s,
+        comparison=validate(ComparisonConfig, {**given.comparison, **nodes["comparison"]}, f"{file}: comparison"),
     )

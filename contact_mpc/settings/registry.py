@@ -79,7 +79,7 @@ class Registry(Generic[T]):
         ConfigError or InputError
             It is unknown; the message lists those that are allowed.
         """
-        name = self._aliases.get(name, name)
+        name = self._aliases.get(str(name), str(name))  # of a file it may be anything
         if name not in self._entries and ":" not in name:
             allowed = f"{', '.join(self._entries)}, or module:name of your own"
             raise self._error(f"{self.what} '{name}' is unknown; allowed: {allowed}")

@@ -48,7 +48,7 @@ def _explain(model: type[BaseModel], error: ValidationError) -> str:
         elif item["type"] == "missing":
             lines.append(f"key '{key}' is missing")
         else:
-            lines.append(f"key '{key}' = {item['input']!r}: {item['msg']}")
+            lines.append(f"key '{key}' = {item['input']!r:.200}: {item['msg']}")
     return "; ".join(lines)
 
 
@@ -67,13 +67,14 @@ def _tells_more(loc: tuple[int | str, ...], kind: str, other: tuple[int | str, .
 def _suggest(model: type[BaseModel], loc: tuple[int | str, ...]) -> str:
     owner = model
     for part in loc[:-1]:
-        owner = _nested(owner.model_fields[part].annotation) if isinstance(part, str) else owner
+        if isinstance(part, str) and part in owner.model_fields:  # else an index, or the key of a mapping
+            owner = _nested(owner.model_fields[part].annotation) or owner
     names = list(owner.model_fields)
     close = difflib.get_close_matches(str(loc[-1]), names, n=1)
     return f" (did you mean '{close[0]}'?)" if close else f" (allowed: {', '.join(sorted(names))})"
 
 
-def _nested(annotation: Any) -> type[BaseModel]:
-    """Return the model that a field holds, by itself or in a tuple."""
+def _nested(annotation: Any) -> type[BaseModel] | None:
+    """Return the model that a field holds, by itself, in a tuple or in a mapping; None where it holds none."""
     candidates = (annotation, *get_args(annotation))
-    return next(item for item in candidates if isinstance(item, type) and issubclass(item, BaseModel))
+    return next((item for item in candidates if isinstance(item, type) and issubclass(item, BaseModel)), None)

@@ -48,7 +48,7 @@ def load_node_parameters(path: str | Path, node_name: str) -> dict[str, Any]:
     parameters: dict[str, Any] = {}
     matching = [entry for entry in _entries(read_yaml(file), "", file) if _applies(entry[0], node_name)]
     for _, values in sorted(matching, key=lambda entry: _last(entry[0]) == node_name):
-        merge_parameters(parameters, values)
+        merge_parameters(parameters, values, str(file))
     return parameters
 
 
@@ -83,10 +83,7 @@ def apply_setting(parameters: dict[str, dict[str, Any]], setting: str) -> None:
         )
     value = parse_yaml(text, f"--set {setting}")
     *parents, leaf = name.split(".")
-    target = parameters[node]
-    for parent in parents:
-        target = target.setdefault(parent, {})
-    target[leaf] = value
+    _branch(parameters[node], parents, f"--set {setting}")[leaf] = value
 
 
 def default_parameter_file(task: TaskConfig) -> str:
@@ -120,14 +117,20 @@ def _applies(full_name: str, node_name: str) -> bool:
     return _last(full_name) in (node_name, "*", "**")
 
 
-def merge_parameters(target: dict[str, Any], values: dict[str, Any]) -> None:
-    """Put parameters on top of others in place; dotted names are nested mappings."""
+def merge_parameters(target: dict[str, Any], values: dict[str, Any], source: str) -> None:
+    """Put parameters on top of others in place; dotted names are nested mappings. Errors name `source`."""
     for name, value in values.items():
         *parents, leaf = str(name).split(".")
-        branch = target
-        for parent in parents:
-            branch = branch.setdefault(parent, {})
         if isinstance(value, dict):
-            merge_parameters(branch.setdefault(leaf, {}), value)
+            merge_parameters(_branch(target, [*parents, leaf], source), value, source)
         else:
-            branch[leaf] = value
+            _branch(target, parents, source)[leaf] = value
+
+
+def _branch(target: dict[str, Any], names: list[str], source: str) -> dict[str, Any]:
+    """Return the mapping under names within each other, made where it is missing."""
+    for name in names:
+        target = target.setdefault(name, {})
+        if not isinstance(target, dict):
+            raise ConfigError(f"{source}: '{name}' is given as {target!r:.100} and as a mapping; give one of them")
+    return target

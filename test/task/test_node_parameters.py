@@ -3,7 +3,7 @@
 import pytest
 
 from contact_mpc.errors import ConfigError
-from contact_mpc.task.node_parameters import load_node_parameters
+from contact_mpc.task.node_parameters import apply_setting, load_node_parameters
 
 
 def write(tmp_path, text):
@@ -52,3 +52,12 @@ def test_malformed_file_is_refused_by_name(tmp_path, text, message):
 def test_missing_file_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="absent"):
         load_node_parameters(tmp_path / "absent.yaml", "n")
+
+
+def test_a_value_where_another_entry_has_a_mapping_is_refused(tmp_path):
+    path = tmp_path / "nodes.yaml"
+    path.write_text("/**:\n  ros__parameters: {sensors: 3}\nplant:\n  ros__parameters: {sensors.rate_hz: 10}\n")
+    with pytest.raises(ConfigError, match=r"nodes\.yaml: 'sensors' is given as 3 and as a mapping"):
+        load_node_parameters(path, "plant")
+    with pytest.raises(ConfigError, match="--set plant.seed.x=1: 'seed' is given as 4"):
+        apply_setting({"plant": {"seed": 4}}, "plant.seed.x=1")

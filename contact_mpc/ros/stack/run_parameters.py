@@ -137,7 +137,7 @@ def _load(options: RunOptions) -> dict[str, dict[str, Any]]:
     for file in files:
         check_node_names(file, CONFIGS)
         for name in names:
-            merge_parameters(parameters[name], load_node_parameters(file, name))
+            merge_parameters(parameters[name], load_node_parameters(file, name), str(file))
     return parameters
 
 
@@ -151,7 +151,9 @@ def check_values(parameters: dict[str, dict[str, Any]], source: Path) -> None:
 
 def run_duration_s(task: TaskConfig, parameters: dict[str, dict[str, Any]]) -> float:
     """Return the simulated time from the first state to the end of the hold, up to the next progress report."""
-    delay_s = float(parameters["trajectory_server"].get("start_delay_s", DEFAULT_START_DELAY_S))
+    delay_s = parameters["trajectory_server"].get("start_delay_s", DEFAULT_START_DELAY_S)
+    if not isinstance(delay_s, int | float) or not 0.0 <= delay_s < math.inf:
+        raise ConfigError(f"trajectory_server.start_delay_s = {delay_s!r:.100}; expected a time in s, 0 or more")
     total_s = delay_s + task.duration_s + task.hold_s
     return math.ceil(round(total_s / PROGRESS_PERIOD_S, 6)) * PROGRESS_PERIOD_S
 
