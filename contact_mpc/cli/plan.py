@@ -3,30 +3,23 @@
 import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
-import yaml
-from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
+from contact_mpc.cli.plan_grasp import GraspOptions, find_grasp, progress_bar
 from contact_mpc.cli.plan_tree import plan_by_tree
 from contact_mpc.errors import ConfigError
 from contact_mpc.task.plan import save_plan
 from contact_mpc.settings.resources import resource_names
 from contact_mpc.settings.strict_yaml import parse_yaml
-from contact_mpc.model.rotations import rpy_from_rotation
 from contact_mpc.task.task import TaskConfig, load_task
-from contact_mpc.planning.grasp.search import FRICTION_STEPS, GraspCandidate, search_grasp
 from contact_mpc.planning.trajopt.feasibility import describe_refusal
-from contact_mpc.planning.start_posture import make_search
 from contact_mpc.planning.trajopt.task import TrajoptResult, plan_task
 
 METHODS = ("trajopt", "rrt")
@@ -54,8 +47,15 @@ def plan(
     ] = False,
     samples: Annotated[int, typer.Option(min=1, max=100000, help="Postures to try with --grasp.")] = 300,
     spread_deg: Annotated[
-        float, typer.Option(min=0.0, max=180.0, help="With --grasp: half width of the start's random turns, deg.")
-    ] = 0.0,
+        float | None,
+        typer.Option(
+            min=0.0,
+            max=180.0,
+            help="With --grasp: half width of the start's random turns, deg; 40 where the task has "
+            "no start and its object is no ball, else 0.",
+        ),
+    ] = None,
+    write: Annotated[bool, typer.Option("--write", help="With --grasp: put the start into the task file.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the tree, or of the search with --grasp.")] = 0,
     displacement: Annotated[
         float | None, typer.Option(help="Pushes: how far the object goes, m (a door: rad); the task's by default.")
@@ -67,15 +67,16 @@ def plan(
 ) -> None:
     """Plan a task by trajectory optimisation or a problem by a tree, or search the start posture of a task."""
     if _choose_method(task, method) == "rrt":
-        if settings or grasp or axis:
+        if settings or grasp or axis or write:
             raise ConfigError("--set, --grasp and --axis belong to --method trajopt; parameters of rrt are in its YAML")
         plan_by_tree(task, goal or [], seed, nodes, out, report, as_json)
     if goal or nodes or report:
         raise ConfigError("--goal, --nodes and --report belong to --method rrt; the goal of a task is in its YAML")
     config = load_task(task).about(axis)
+    if write and not grasp:
+        raise ConfigError("--write belongs to --grasp: it puts the start that was found into the task file")
     if grasp:
-        _search(config, samples, np.deg2rad(spread_deg), seed, as_json)
-        return
+        find_grasp(config, GraspOptions(samples, spread_deg, seed, write), as_json)
     if config.planner.get("method") == "contact_implicit":
         from contact_mpc.cli.plan_push import plan_contact_implicit  # casadi, for such tasks alone
 
@@ -83,7 +84,7 @@ def plan(
     if displacement is not None or direction_deg is not None:
         raise ConfigError(f"task '{config.name}' is no push: --displacement and --direction-deg have no meaning for it")
     started = time.perf_counter()
-    with _progress("optimising") as show:
+    with progress_bar("optimising") as show:
         result = plan_task(config, _read_settings(settings or []), show)
     path = out or Path(f"{config.name}.plan.npz")
     save_plan(path, result.plan)
@@ -150,65 +151,3 @@ def _table(config: TaskConfig, path: Path, figures: dict[str, Any]) -> Table:
     if figures["refused"]:
         table.add_row("refused by run and evaluate", f"[red]{escape(figures['refused'])}[/]", "")
     return table
-
-
-def _search(config: TaskConfig, samples: int, spread_rad: float, seed: int, as_json: bool) -> None:
-    """Print the best start posture of so many samples as the start section of a task file."""
-    search = make_search(config, seed, spread_rad)
-    with _progress("searching", samples) as report:
-        best = search_grasp(search, samples, report)
-    reached = best is not None and best.fraction >= 1.0
-    head = {"task": config.name, "seed": seed, "samples": samples, "goal_met": reached}
-    result = {**head, **_grasp_figures(config, best)}
-    if best is not None and not as_json:
-        Console().print(yaml.safe_dump({"start": result["start"]}, sort_keys=False, default_flow_style=None))
-    emit(result, as_json, _grasp_table(result))
-    raise typer.Exit(0 if reached else EXIT_GOAL_MISSED)
-
-
-def _grasp_figures(config: TaskConfig, best: GraspCandidate | None) -> dict[str, Any]:
-    if best is None:
-        return {"fraction_of_path": 0.0}
-    system = config.system
-    R, p = system.object_pose(best.q)
-    joints = dict(zip(system.joint_names, np.round(best.q[system.n_q_u :], 4).tolist(), strict=True))
-    commands = dict(zip(system.joint_names, np.round(best.grasp.u, 4).tolist(), strict=True))
-    start = {
-        "joints_rad": joints,
-        "commands_rad": commands,
-        "object_position_m": np.round(p, 4).tolist(),
-        "object_rpy_rad": np.round(rpy_from_rotation(R), 4).tolist(),
-    }
-    return {
-        "fraction_of_path": best.fraction,
-        "friction_margins": dict(zip(map(str, FRICTION_STEPS), best.fractions, strict=False)),
-        "joint_limit_room_rad": best.limit_room_rad,
-        "conditioning": best.conditioning,
-        "normal_forces_n": best.grasp.normal_forces,
-        "cone_margins": best.grasp.cone_margins,
-        "start": start,
-    }
-
-
-def _grasp_table(result: dict[str, Any]) -> Table:
-    table = Table("", "value", title=f"start posture of {result['task']}", title_justify="left", title_style="bold")
-    table.add_row("samples, seed", f"{result['samples']}, {result['seed']}")
-    table.add_row("share of the paths without slip", f"{100 * result['fraction_of_path']:.0f} %")
-    if "start" in result:
-        for step, share in result["friction_margins"].items():
-            table.add_row(f"the same with {100 * float(step):.0f} % of the friction", f"{100 * share:.0f} %")
-        table.add_row("conditioning of B_u, least to largest", f"{result['conditioning']:.2f}")
-        table.add_row("room to joint limits on the way", f"{result['joint_limit_room_rad']:.3f} rad")
-        table.add_row("normal forces", ", ".join(f"{force:.2f} N" for force in result["normal_forces_n"]))
-        table.add_row("margins in the friction cones", ", ".join(f"{margin:.2f}" for margin in result["cone_margins"]))
-    else:
-        table.add_row("result", "no posture holds the object; try more --samples or another --seed")
-    return table
-
-
-@contextmanager
-def _progress(what: str, total: int | None = None) -> Iterator[Callable[[int, float], None]]:
-    columns = (TextColumn(what), BarColumn(), TextColumn("{task.completed} {task.fields[figure]}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        bar = progress.add_task(what, total=total, figure="")
-        yield lambda count, figure: progress.update(bar, completed=count, figure=f"{figure:.4g}")

@@ -93,22 +93,6 @@ def _two_digits(values: FloatArray) -> FloatArray:
     return np.array([float(f"{value:.2g}") for value in values])
 
 
-def find_fingertips(system: System, robot: str) -> tuple[str, ...]:
-    """Return the last link with a shape of every branch of a robot, in the order of the branches."""
-    tree, parents = system.tree, set(system.tree.parent.tolist())
-    ends = sorted({body for (owner, _), (body, _) in system.links.items() if owner == robot and body not in parents})
-    found = []
-    for end in ends:
-        body = end
-        while body >= 0:
-            links = [item.link for item in system.geometries if item.owner == robot and item.body == body]
-            if links:
-                found.append(links[-1])
-                break
-            body = int(tree.parent[body])
-    return tuple(dict.fromkeys(found))
-
-
 def tip_points(system: System, robot: str, tips: tuple[str, ...], q: FloatArray) -> FloatArray:
     """Return the middle of the last shape of each fingertip (n, 3), m, at q (n_q,)."""
     R, p = forward_kinematics(system.tree, q)

@@ -8,9 +8,10 @@ import numpy as np
 
 from contact_mpc.errors import ConfigError
 from contact_mpc.importing.prepare import LimitOptions, prepare_robot
-from contact_mpc.importing.proposals import Gains, find_fingertips, propose_base, propose_gains
+from contact_mpc.importing.proposals import Gains, propose_base, propose_gains
 from contact_mpc.importing.robot_source import find_robot_file, read_robot
 from contact_mpc.importing.system_file import RobotPart, default_posture, robot_lines, system_text, write_text
+from contact_mpc.model.fingertips import last_links
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import build_system, load_system
 from contact_mpc.model.system_config import Friction, RobotConfig, SystemConfig
@@ -66,7 +67,7 @@ def propose_robot(name: str, urdf: Path) -> tuple[RobotPart, str]:
     )  # fmt: skip
     config = SystemConfig(name=name, friction=Friction(default=1.0), robots=(plain,), objects=())
     system = build_system(config, urdf)
-    tips = find_fingertips(system, name)
+    tips = last_links(system, name)
     base = propose_base(system, name, tips)
     turned = np.any(np.abs(base) > 1e-9)
     note = "base turned so that the open side of the hand is up" if turned else "base as in the file"

@@ -12,10 +12,10 @@ from contact_mpc.errors import ConfigError
 from contact_mpc.importing.objects import NewObject, make_object, object_urdf
 from contact_mpc.importing.placement import place_object
 from contact_mpc.importing.prepare import LimitOptions
-from contact_mpc.importing.proposals import find_fingertips
 from contact_mpc.importing.robot import import_robot
 from contact_mpc.importing.robot_source import SUFFIXES
 from contact_mpc.importing.system_file import system_text, write_text
+from contact_mpc.model.fingertips import last_links
 from contact_mpc.model.system_builder import build_system, load_system
 from contact_mpc.model.system_config import SystemConfig
 from contact_mpc.settings.resources import resource
@@ -74,7 +74,7 @@ def new_task(
         SystemConfig, {"name": name, "friction": {"default": 1.0}, "robots": robots, "objects": []}, "robots"
     )
     alone = build_system(config, system_file)
-    tips = tuple(robots[0].get("fingertips") or find_fingertips(alone, robots[0]["name"]))
+    tips = tuple(robots[0].get("fingertips") or last_links(alone, robots[0]["name"]))
     x, y, z = place_object(alone, robots[0]["name"], tips, item.half_extent_m, seed)
     place = (float(x), float(y), float(z))
     lines = [f"  - {{name: {item.name}, urdf: {item.name}.urdf, mobility: free, position_m: {list(place)}}}"]

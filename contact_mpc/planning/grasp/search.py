@@ -1,12 +1,14 @@
 """Search for a start posture from which the fingers can roll an object to every goal that it shall reach.
 
-Random object positions and finger postures, each finger closed along its flexion joints until its nearest geometry is
-`CONTACT_GAP_M` from the object; kept when forces balance the object, then scored by rolling along every path: how far
-it gets with the given friction, then with ever less (`FRICTION_STEPS`), then the room that is left to the joint limits
-and the conditioning of what the joints can do to the object. After the first `RANDOM_SHARE` of the samples the best is
-varied instead.
+Random object positions and finger postures, each finger closed, by the joints that bring its tip nearer, until a shape
+of its tip is `CONTACT_GAP_M` from any of the object; fingers that cannot are left open, as long as three touch (two
+where the object does not move freely). Kept when forces balance the object, then scored by rolling along every path:
+how far it gets with the given friction, then with ever less (`FRICTION_STEPS`), then the room that is left to the joint
+limits and the conditioning of what the joints can do to the object. After the first `RANDOM_SHARE` of the samples the
+best is varied instead.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -16,6 +18,9 @@ from numpy.typing import NDArray
 from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.smoothed.newton import make_newton, measure_gaps
 from contact_mpc.geometry.fingers import contact_jacobian, finger_of_pairs, first_body
+from contact_mpc.model.fingertips import fingertip_links
+from contact_mpc.model.kinematic_tree import FREE, REVOLUTE
+from contact_mpc.model.kinematics import dof_axes_into, forward_kinematics
 from contact_mpc.model.lengths import tangent_lengths
 from contact_mpc.model.rotations import rotation_exp
 from contact_mpc.model.system import System
@@ -28,6 +33,7 @@ CONTACT_GAP_M = 3e-4
 CLEARANCE_M = 2e-3  # of all that does not hold the object, at the start and on the way
 LIMIT_ROOM_RAD = 0.05  # of a start posture
 TRIES_PER_FINGER = 40
+LEAST_BEND = 0.1  # of the largest share of a joint in closing
 BISECTIONS = 30
 FRICTION_STEPS = (1.0, 0.8, 0.65)  # shares of the friction: the margin in the cones on the way
 USEFUL_ROOM_RAD = 0.15  # more room to the joint limits does not count
@@ -47,6 +53,8 @@ class GraspCandidate:
         Least room to a joint limit on the way, rad.
     conditioning : float
         Smallest over largest singular value of `object_response`, -.
+    finger_share : float
+        Fingers that hold, of those that could, -.
     """
 
     q: FloatArray
@@ -54,6 +62,7 @@ class GraspCandidate:
     fractions: tuple[float, ...]
     limit_room_rad: float
     conditioning: float
+    finger_share: float = 1.0
 
     @property
     def fraction(self) -> float:
@@ -64,7 +73,19 @@ class GraspCandidate:
     def score(self) -> float:
         """Larger is better: completeness with ever less friction first, then room to the limits and conditioning."""
         room = min(self.limit_room_rad, USEFUL_ROOM_RAD) / USEFUL_ROOM_RAD if self.fraction >= 1.0 else 0.0
-        return sum(self.fractions) + 0.5 * room + 0.2 * self.conditioning
+        return sum(self.fractions) + 0.5 * room + 0.2 * self.conditioning + 0.3 * self.finger_share
+
+
+@dataclass(frozen=True)
+class Finger:
+    """A branch of a robot: joints (indices into q_a), contacts, which of them are its tip's, where the tip is."""
+
+    name: str
+    joints: IntArray
+    pairs: IntArray
+    is_tip: NDArray[np.bool_]
+    body: int
+    p_BT: FloatArray
 
 
 class GraspSearch:
@@ -97,76 +118,117 @@ class GraspSearch:
         self.rng = np.random.default_rng(seed)
         self._model = build_model(system)
         self._newton = make_newton(self._model)
+        count = len(system.tree.dof_body)
+        self._axes, self._origins = np.zeros((count, 3)), np.zeros((count, 3))
         self._fingers = self._find_fingers()
+        self._least_fingers = min(len(self._fingers), 3 if np.any(system.tree.joint == FREE) else 2)
+        self.drawn = 0
+        self.best: GraspCandidate | None = None
+        self.refusals: Counter[str] = Counter()
+        self.misses: Counter[str] = Counter()
 
-    def _find_fingers(self) -> list[tuple[IntArray, IntArray]]:
-        """Return per branch of the robots: indices into q_a, and contact pairs."""
+    def _find_fingers(self) -> list[Finger]:
+        """Return the branches of the robots that have a fingertip an object can touch."""
         system, fingers = self.system, []
         bodies = [int(system.tree.dof_body[system.n_v_u + a]) for a in range(system.n_a)]
         branches = [first_body(system, body) for body in bodies]
         owners = finger_of_pairs(system).tolist()
+        links = [system.geometries[system.pairs[item.pair].geometry_b] for item in system.contacts]
+        tips = fingertip_links(system)
         for branch in dict.fromkeys(branches):
             joints = np.array([a for a in range(system.n_a) if branches[a] == branch])
-            fingers.append((joints, np.array([c for c, owner in enumerate(owners) if owner == branch])))
+            pairs = np.array([c for c, owner in enumerate(owners) if owner == branch], dtype=np.int64)
+            is_tip = np.array([(links[c].owner, links[c].link) in tips for c in pairs], dtype=bool)
+            if np.any(is_tip):
+                tip = links[pairs[np.flatnonzero(is_tip)[-1]]]
+                fingers.append(Finger(tip.link, joints, pairs, is_tip, tip.body, tip.X_BG.p))
         return fingers
 
     def _gaps(self, q: FloatArray) -> FloatArray:
         return np.asarray(measure_gaps(self._model, self._newton, q))
 
-    def _flexion(self, joints: IntArray) -> FloatArray:
-        """Return a random direction of bending: +-1 towards the wider limit for the distal joints, some of it."""
-        low, high = self.system.q_min[joints], self.system.q_max[joints]
-        closing = np.where(np.abs(high) >= np.abs(low), 1.0, -1.0)
-        return closing * np.where(np.arange(len(joints)) > 0, self.rng.uniform(0.3, 1.0, len(joints)), 0.0)
+    def _closing(self, q: FloatArray, finger: Finger) -> FloatArray:
+        """Return how each joint brings the fingertip nearer to the object at q, scaled to a largest of 1."""
+        system, tree = self.system, self.system.tree
+        R, p = forward_kinematics(tree, q)
+        dof_axes_into(tree, R, p, self._axes, self._origins)
+        point = R[finger.body] @ finger.p_BT + p[finger.body]
+        arm = system.object_pose(q)[1] - point
+        rows = system.n_v_u + finger.joints
+        turning = np.cross(self._axes[rows], point - self._origins[rows])
+        velocity = np.where((tree.dof_kind[rows] == REVOLUTE)[:, None], turning, self._axes[rows])
+        nearer = velocity @ arm
+        return np.asarray(nearer / max(float(np.max(np.abs(nearer))), 1e-12))
 
-    def _close_finger(self, q: FloatArray, joints: IntArray, pairs: IntArray) -> bool:
-        """Bend the distal joints of one finger in q until it touches with its last geometry; False if it cannot."""
-        low, high = self.system.q_min[joints], self.system.q_max[joints]
+    def _close_finger(self, q: FloatArray, finger: Finger) -> bool:
+        """Bend one finger in q until its tip touches; else leave it open, and return False."""
+        first, (low, high) = self.system.n_q_u, (self.system.q_min[finger.joints], self.system.q_max[finger.joints])
+        rest = q[first + finger.joints].copy()
+        open_room = -np.inf
         for _ in range(TRIES_PER_FINGER):
-            bend, share = self._flexion(joints), self.rng.uniform(0.1, 0.7, len(joints))
-            base = np.where(np.abs(high) >= np.abs(low), low + share * (high - low), high - share * (high - low))
-            if self._bend_until_touch(q, joints, pairs, base, 1.5 * bend):
+            q[first + finger.joints] = low + self.rng.uniform(0.3, 0.7, len(low)) * (high - low)
+            side = self._closing(q, finger)
+            share = self.rng.uniform(0.1, 0.7, len(low))
+            base = np.where(side >= 0.0, low + share * (high - low), high - share * (high - low))
+            q[first + finger.joints] = base
+            room = float(self._gaps(q)[finger.pairs].min())
+            if room > open_room:
+                open_room, rest = room, base
+            if room < CONTACT_GAP_M:
+                continue
+            bend = self._closing(q, finger) * self.rng.uniform(0.3, 1.0, len(low))
+            bend = np.where(np.abs(bend) > LEAST_BEND, bend, 0.0)
+            if self._bend_until_touch(q, finger, base, np.clip(base + 1.5 * bend, low, high) - base):
                 return True
+        q[first + finger.joints] = rest
         return False
 
-    def _bend_until_touch(
-        self, q: FloatArray, joints: IntArray, pairs: IntArray, base: FloatArray, bend: FloatArray
-    ) -> bool:
+    def _bend_until_touch(self, q: FloatArray, finger: Finger, base: FloatArray, bend: FloatArray) -> bool:
         """Move one finger in q from base towards base + bend until it touches; False if it does not, or not well."""
-        first, low, high = self.system.n_q_u, self.system.q_min[joints], self.system.q_max[joints]
+        first, joints = self.system.n_q_u, finger.joints
+        low, high = self.system.q_min[joints], self.system.q_max[joints]
         open_s, closed_s = 0.0, 1.0
         q[first + joints] = base
-        if self._gaps(q)[pairs].min() < CONTACT_GAP_M:
+        if self._gaps(q)[finger.pairs].min() < CONTACT_GAP_M:
             return False
         for _ in range(BISECTIONS):
             middle = 0.5 * (open_s + closed_s)
             q[first + joints] = base + middle * bend
-            if self._gaps(q)[pairs].min() < CONTACT_GAP_M:
+            if self._gaps(q)[finger.pairs].min() < CONTACT_GAP_M:
                 closed_s = middle
             else:
                 open_s = middle
-        gaps, q_a = self._gaps(q)[pairs], q[first + joints]
-        touches = gaps.min() < 2.0 * CONTACT_GAP_M and np.argmin(gaps) == len(gaps) - 1
+        gaps, q_a = self._gaps(q)[finger.pairs], q[first + joints]
+        touches = gaps.min() < 2.0 * CONTACT_GAP_M and finger.is_tip[np.argmin(gaps)]
         return bool(touches and np.all((q_a > low + LIMIT_ROOM_RAD) & (q_a < high - LIMIT_ROOM_RAD)))
 
     def sample(self) -> GraspCandidate | None:
         """Return one random candidate, None where it cannot hold the object."""
         turn = self.rng.uniform(-self.spread_rad, self.spread_rad, 3)
         q = self._place_object(self.q_centre, self.rng.uniform(-self.spread_m, self.spread_m, 3), turn)
-        if not all(self._close_finger(q, joints, pairs) for joints, pairs in self._fingers):
+        self.drawn += 1
+        closed = [self._close_finger(q, finger) for finger in self._fingers]
+        for finger, touches in zip(self._fingers, closed, strict=True):
+            self.misses[finger.name] += not touches
+        if sum(closed) < self._least_fingers:
+            self._refuse("too few fingertips touch the object")
             return None
         return self.judge(q)
 
     def vary(self, candidate: GraspCandidate) -> GraspCandidate | None:
         """Return a candidate nearby, None where it cannot hold the object."""
+        self.drawn += 1
         scale = self.rng.uniform(0.1, 1.0)
         turn = scale * min(VARIATION_RAD, self.spread_rad) * self.rng.standard_normal(3)
         q = self._place_object(candidate.q, scale * VARIATION_M * self.rng.standard_normal(3), turn)
         first = self.system.n_q_u
-        for joints, pairs in self._fingers:
-            bend = self._flexion(joints)
-            moved = q[first + joints] + scale * VARIATION_RAD * self.rng.standard_normal(len(joints))
-            if not self._bend_until_touch(q, joints, pairs, moved - 0.3 * bend, 0.6 * bend):
+        for finger in self._fingers:
+            if not self._holds(candidate, finger):
+                continue
+            bend = self._closing(q, finger) * self.rng.uniform(0.3, 1.0, len(finger.joints))
+            moved = q[first + finger.joints] + scale * VARIATION_RAD * self.rng.standard_normal(len(finger.joints))
+            if not self._bend_until_touch(q, finger, moved - 0.3 * bend, 0.6 * bend):
+                self.misses[finger.name] += 1
                 return None
         return self.judge(q)
 
@@ -179,11 +241,30 @@ class GraspSearch:
     def judge(self, q: FloatArray) -> GraspCandidate | None:
         """Return the candidate at q (n_q,), None where it cannot hold the object."""
         if self._gaps(q).min() < 0.5 * CONTACT_GAP_M:
+            self._refuse("a link is in the object, beside those that hold it")
             return None
         grasp = compute_grasp(self.system, q, self.minimum_force_n, self.friction)
-        if not grasp.is_balanced or len(grasp.pairs) < len(self._fingers):
+        if not grasp.is_balanced:
+            self._refuse(f"no forces of {self.minimum_force_n:g} N within friction {self.friction:g} hold it")
+            return None
+        if len(grasp.pairs) < self._least_fingers:
+            self._refuse("too few fingertips touch the object")
             return None
         return self._score(q, grasp)
+
+    def _holds(self, candidate: GraspCandidate, finger: Finger) -> bool:
+        return bool(np.any(np.isin(candidate.grasp.pairs, finger.pairs)))
+
+    def _refuse(self, reason: str) -> None:
+        self.refusals[reason] += 1
+
+    def why(self) -> list[str]:
+        """Return why samples failed, most frequent first, and per finger how many it could not touch."""
+        found = [f"{count} of {self.drawn}: {reason}" for reason, count in self.refusals.most_common()]
+        return found + [
+            f"fingertip {name} did not reach the object in {count} of {self.drawn}"
+            for name, count in self.misses.most_common() if count
+        ]  # fmt: skip
 
     def _score(self, q: FloatArray, grasp: Grasp) -> GraspCandidate:
         fractions: list[float] = []
@@ -199,7 +280,8 @@ class GraspSearch:
                     room = min(room, self._room(rolled.q) if len(rolled.q) else 0.0)
             fractions.append(float(np.mean(shares)))
         values = np.linalg.svd(object_response(self.system, q, grasp.pairs), compute_uv=False)
-        return GraspCandidate(q, grasp, tuple(fractions), room, float(values[-1] / values[0]))
+        share = len(grasp.pairs) / max(1, len(self._fingers))
+        return GraspCandidate(q, grasp, tuple(fractions), room, float(values[-1] / values[0]), min(1.0, share))
 
     def _clear_instants(self, q: FloatArray, pairs: IntArray) -> int:
         """Return how many of the first rows of q (n, n_q) keep all contacts but `pairs` at `CLEARANCE_M`."""
@@ -232,13 +314,16 @@ def object_response(system: System, q: FloatArray, pairs: IntArray) -> FloatArra
 def search_grasp(
     search: GraspSearch, samples: int, progress: Callable[[int, float], None] | None = None
 ) -> GraspCandidate | None:
-    """Return the best of so many samples; progress(count, best score) is called after each."""
-    best: GraspCandidate | None = None
+    """Return the best of so many samples; progress(count, best score) is called after each.
+
+    `search.best` is the best so far, also where an exception ends this.
+    """
+    best = search.best
     for count in range(samples):
         is_random = best is None or count < RANDOM_SHARE * samples
         candidate = search.sample() if is_random or best is None else search.vary(best)
         if candidate is not None and (best is None or candidate.score > best.score):
-            best = candidate
+            search.best = best = candidate
         if progress is not None:
             progress(count + 1, best.score if best else 0.0)
     return best

@@ -1,14 +1,24 @@
 """The search of start postures: the last links alone touch, at the start and on the way."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.smoothed.newton import make_newton, measure_gaps
+from contact_mpc.model.kinematics import forward_kinematics
 from contact_mpc.model.rotations import rotation_from_rpy, rotation_log
 from contact_mpc.model.system import System
 from contact_mpc.planning.grasp.rolling import RollingPath, roll_along
-from contact_mpc.planning.grasp.search import CLEARANCE_M, CONTACT_GAP_M, GraspCandidate, GraspSearch
+from contact_mpc.planning.grasp.search import (
+    CLEARANCE_M,
+    CONTACT_GAP_M,
+    Finger,
+    GraspCandidate,
+    GraspSearch,
+    search_grasp,
+)
 from contact_mpc.planning.trajopt.task import object_path
 from contact_mpc.task.task import TaskConfig, load_task
 
@@ -103,3 +113,53 @@ def test_turns_of_the_start_stay_within_their_spread() -> None:
     turns = [rotation_log(task.system.object_pose(candidate.q)[0] @ R0.T) for candidate in found]
     assert np.abs(turns).max() <= spread_rad
     assert np.abs(turns).max() > 0.0
+
+
+def test_what_failed_is_told_per_finger_and_the_best_so_far_is_kept() -> None:
+    task = load_task("allegro_ball")
+    search = search_for(task, task.start_q, ("+z",))
+    search.friction = 0.02  # nothing holds the ball
+
+    def stop(count: int, _: float) -> None:
+        if count == 6:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        search_grasp(search, 100, stop)
+    assert search.drawn == 6 and search.best is None
+    assert "no forces of 2 N within friction 0.02 hold it" in search.why()[0]
+    search.best = search_for(task, task.start_q, ("+z",)).judge(task.start_q)
+    with pytest.raises(KeyboardInterrupt):
+        search_grasp(search, 100, stop)
+    assert search.best is not None
+
+
+def test_finger_that_cannot_reach_is_left_open_and_named() -> None:
+    """The thumb out of the way: three fingers go on by themselves."""
+    task = load_task("allegro_ball")
+    search = search_for(task, task.start_q, ("+z",))
+    thumb = next(finger for finger in search._fingers if finger.name.startswith("thumb"))
+    search._bend_until_touch = without(thumb.name, search._bend_until_touch)  # type: ignore[method-assign]
+    for _ in range(4):
+        search.sample()
+    assert search.misses[thumb.name] == 4
+    assert not any("too few" in reason for reason in search.refusals)
+
+
+def without(name: str, bend: Callable[..., bool]) -> Callable[..., bool]:
+    return lambda q, finger, *rest: finger.name != name and bend(q, finger, *rest)
+
+
+def test_every_fingertip_comes_nearer_by_its_closing_direction() -> None:
+    task = load_task("allegro_ball")
+    system, search = task.system, search_for(task, task.start_q, ("+z",))
+    q, p = task.start_q, task.system.object_pose(task.start_q)[1]
+
+    def distance(q: np.ndarray, finger: Finger) -> float:
+        R, origin = forward_kinematics(system.tree, q)
+        return float(np.linalg.norm(R[finger.body] @ finger.p_BT + origin[finger.body] - p))
+
+    for finger in search._fingers:
+        moved = q.copy()
+        moved[system.n_q_u + finger.joints] += 1e-3 * search._closing(q, finger)
+        assert distance(moved, finger) < distance(q, finger)
