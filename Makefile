@@ -38,7 +38,7 @@ exit 1
 endef
 
 # Recordings and reports in out/ stay; `make clean` removes the environment and what tools left behind.
-.PHONY: demo demo-short test test-core test-ros lint types check docs figures picture clean
+.PHONY: demo demo-short test test-core test-ros lint types check docs figures picture licences clean
 demo: $(VENV)/.demo
 	$(BIN)/contact-mpc run $(TASK) --report $(DEMO_DIR)/report --record $(DEMO_DIR) $(if $(DEMO_HOLD_S),--hold-s $(DEMO_HOLD_S))
 
@@ -68,6 +68,9 @@ check: lint types test
 docs: $(VENV)/.dev
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+licences: $(VENV)/.dev
+	$(BIN)/python docs/licences.py
 
 figures: $(VENV)/.dev
 	$(BIN)/python docs/figures.py
