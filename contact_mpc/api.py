@@ -32,8 +32,9 @@ from contact_mpc.planning.methods import make_plan
 from contact_mpc.planning.start_posture import find_start
 from contact_mpc.plants.common.perturbation import PlantPerturbation
 from contact_mpc.report.animation import build_scene
-from contact_mpc.report.evaluation_report import render_evaluation_report, write_evaluation_report
+from contact_mpc.report.evaluation_report import render_evaluation_report
 from contact_mpc.report.loop_record import record_of_loop
+from contact_mpc.report.pages import write_result_page
 from contact_mpc.report.run_report import SCENE_CAPTION, SOURCES, write_report
 from contact_mpc.report.shown_page import ShownPage, render_animation
 from contact_mpc.settings.plain_values import to_plain
@@ -237,7 +238,7 @@ class Evaluation:
 
     def report(self, folder: str | Path) -> Path:
         """Write `evaluation.html` with plots and tables into a folder and return its path."""
-        return write_evaluation_report(to_plain(self.result), Path(folder))
+        return write_result_page("evaluation", self.result, folder)
 
     def show(self) -> Path | None:
         """Show the page of the report: inline in a notebook, elsewhere in a browser; see `ShownPage.show`."""

@@ -26,13 +26,16 @@ from contact_mpc.planning.methods import PLANNERS, make_plan, planner_of
 from contact_mpc.plants.common.actuation import Actuation
 from contact_mpc.plants.common.plant import NO_CONTACTS, STEP_NS, STEP_S, T0_NS, PlantState
 from contact_mpc.plants.registry import PLANTS, make_plant
+from contact_mpc.report.pages import PAGES, write_result_page
+from contact_mpc.report.plotting.figures import Figure
+from contact_mpc.report.summary_page import write_page
 from contact_mpc.settings.registry import Entry, Registry
 from contact_mpc.task.loop_records import EstimatedState
 from contact_mpc.task.plan import Plan
 from contact_mpc.task.task import load_task
 
 ROOT = Path(__file__).resolve().parents[1]
-REGISTRIES = (FORMULATIONS, CONTROLLERS, PLANTS, PLANNERS)
+REGISTRIES = (FORMULATIONS, CONTROLLERS, PLANTS, PLANNERS, PAGES)
 TASK = "planar_hand_ball"
 # A task for what does not take that of the others.
 TASK_OF_CONTROLLER = {"reorient": "planar_hand_ball_180", "receding_horizon": "anypulator_block"}
@@ -118,7 +121,7 @@ def check_formulation(name: str, complementarity_j: float) -> None:
         np.testing.assert_allclose(linear.B @ direction, difference, atol=DERIVATIVE_TOLERANCE)
 
 
-@pytest.mark.parametrize("name", FORMULATIONS)
+@pytest.mark.parametrize("name", list(FORMULATIONS))
 def test_formulation_keeps_the_contract(name: str) -> None:
     check_formulation(name, SMOOTHED_J if name in ("log_barrier", "lcp") else EXACT_J)
 
@@ -359,3 +362,45 @@ def test_a_dummy_planner_is_one_class_and_one_line() -> None:
         task = replace(load_task(TASK), planner={"method": "stay"})
         assert planner_of(task) == "stay"
         check_planner(task)
+
+
+# Report pages.
+
+
+class OneCurve:
+    """A dummy: one line; a page is a function, or as here a class that is called as one."""
+
+    def __new__(cls, result: dict, folder: Path) -> Path:
+        figure = Figure("curve", "Curve", "One line.")
+        figure.axes("value")
+        figure.line(np.arange(len(result["values"]), dtype=float), np.array(result["values"]), "values", "#333333")
+        return write_page(folder / "curve.html", "Curve", "a dummy", [figure], {})
+
+
+def check_page(name: str, result: dict, folder: Path) -> None:
+    path = write_result_page(name, result, folder)
+    page = path.read_text(encoding="utf-8")
+    assert path.parent == folder and page.startswith("<!DOCTYPE html>")
+    data = page[: page.index("<script>")] + page[page.rindex('id="data"') :]  # without plotly's own source
+    assert not re.findall(r'(?:src|href)="https?:', data), "a page loads nothing from anywhere"
+
+
+RATES = {"trials": 2, "success_rate": 0.5, "success_interval_95": [0.1, 0.9], "loose_success_rate": 1.0,
+         "loose_success_interval_95": [0.3, 1.0], "drops": 0, "drop_interval_95": [0.0, 0.6]}  # fmt: skip
+
+
+def test_the_page_of_an_evaluation_keeps_the_contract(tmp_path: Path) -> None:
+    pytest.importorskip("plotly")
+    failures = [{"seed": 3, "axis": "+z", "reason": "dropped"}]
+    outcomes = [{"seed": k, "axis": "+z", "goal_met": k == 1, "dropped": False, "angle_error_deg": 1.0,
+                 "position_error_mm": 0.5, "reached_s": 2.0} for k in (1, 3)]  # fmt: skip
+    result = {**RATES, "task": TASK, "plant": "drake", "controller": "tracker", "seed": 0, "failures": failures,
+              "by_axis": {"+z": RATES}, "by_disturbance": {}, "outcomes": outcomes, "tolerance_deg": 3.0,
+              "tolerance_mm": 2.0}  # fmt: skip
+    check_page("evaluation", result, tmp_path)
+
+
+def test_a_dummy_page_is_one_function_and_one_line(tmp_path: Path) -> None:
+    pytest.importorskip("plotly")
+    with registered(PAGES, "curve", OneCurve):
+        check_page("curve", {"values": np.array([1.0, 2.0, 3.0])}, tmp_path)

@@ -27,7 +27,6 @@ from contact_mpc.evaluation.trial_run import EvaluationSpec
 from contact_mpc.loop.config import load_loop_config
 from contact_mpc.loop.controllers import CONTROLLERS
 from contact_mpc.plants.registry import PLANTS
-from contact_mpc.settings.plain_values import to_plain
 from contact_mpc.evaluation.trials import disturbance_of, trial_seeds
 
 
@@ -111,9 +110,9 @@ def evaluate(
     for failure in result["failures"]:
         failure["command"] = f"{repeat} --trial-seed {failure['seed']}"
     if report is not None:
-        from contact_mpc.report.evaluation_report import write_evaluation_report
+        from contact_mpc.report.pages import write_result_page
 
-        result["report"] = write_evaluation_report(to_plain(result), report)
+        result["report"] = write_result_page("evaluation", result, report)
     emit(result, as_json, make_table(result, len(seeds)))
     if campaign.failure:
         raise StackError(campaign.failure)

@@ -15,7 +15,7 @@ T = 1 with V = 0 is the controller of seeds/003, "Controller". The states are el
 solved by `box_qp`, and u is the nominal of the next iteration.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -35,6 +35,7 @@ from contact_mpc.optimisation.hinged_qp import solve_hinged_qp
 from contact_mpc.optimisation.load_cost import LoadCost, count_loads, write_loads
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.named_arrays import Shape, allocate
 
 
 class Weights(NamedTuple):
@@ -97,23 +98,23 @@ class Horizon(NamedTuple):
     last_change : (1,) largest |du|, rad
     """
 
-    q: FloatArray
-    u: FloatArray
-    q_ref: FloatArray
-    u_ref: FloatArray
-    u_before: FloatArray
-    offset: FloatArray
-    dq: FloatArray
-    force: FloatArray
-    A: FloatArray
-    B: FloatArray
-    X: FloatArray
-    error: FloatArray
+    q: Annotated[FloatArray, Shape("T + 1", "n_q")]
+    u: Annotated[FloatArray, Shape("T", "n_a")]
+    q_ref: Annotated[FloatArray, Shape("T + 1", "n_q")]
+    u_ref: Annotated[FloatArray, Shape("T", "n_a")]
+    u_before: Annotated[FloatArray, Shape("n_a")]
+    offset: Annotated[FloatArray, Shape("n_c")]
+    dq: Annotated[FloatArray, Shape("T", "n_v")]
+    force: Annotated[FloatArray, Shape("T", "n_c", 3)]
+    A: Annotated[FloatArray, Shape("T", "n_v", "n_v")]
+    B: Annotated[FloatArray, Shape("T", "n_v", "n_a")]
+    X: Annotated[FloatArray, Shape("n_v", "n_v + n_a")]
+    error: Annotated[FloatArray, Shape("T", "n_u")]
     H: StagedHessian
-    f: FloatArray
-    status: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    last_change: FloatArray
+    f: Annotated[FloatArray, Shape("T * n_a")]
+    status: Annotated[NDArray[np.int64], Shape("T", dtype=np.int64)]
+    counts: Annotated[NDArray[np.int64], Shape(3, dtype=np.int64)]
+    last_change: Annotated[FloatArray, Shape(1)]
     newton: Newton
     contact_trust: ContactTrust
 
@@ -123,27 +124,9 @@ def make_horizon(model: Model, n_q: int, T: int, contact_trust: ContactTrust | N
     n_v, n_a, n_c, n_u = model.tree.dof_body.shape[0], model.K.shape[0], model.mu.shape[0], model.n_v_u
     if contact_trust is None:
         contact_trust = make_contact_trust(model, T, np.full(n_c, -1), 0.0)
-    return Horizon(
-        np.zeros((T + 1, n_q)),
-        np.zeros((T, n_a)),
-        np.zeros((T + 1, n_q)),
-        np.zeros((T, n_a)),
-        np.zeros(n_a),
-        np.zeros(n_c),
-        np.zeros((T, n_v)),
-        np.zeros((T, n_c, 3)),
-        np.zeros((T, n_v, n_v)),
-        np.zeros((T, n_v, n_a)),
-        np.zeros((n_v, n_v + n_a)),
-        np.zeros((T, n_u)),
-        StagedHessian(np.zeros(T * n_a), np.zeros(T * n_a), np.zeros((T * n_u, T * n_a)), n_a),
-        np.zeros(T * n_a),
-        np.zeros(T, dtype=np.int64),
-        np.zeros(3, dtype=np.int64),
-        np.zeros(1),
-        make_newton(model),
-        contact_trust,
-    )
+    H = StagedHessian(np.zeros(T * n_a), np.zeros(T * n_a), np.zeros((T * n_u, T * n_a)), n_a)
+    sizes = {"T": T, "n_q": n_q, "n_v": n_v, "n_a": n_a, "n_c": n_c, "n_u": n_u}
+    return allocate(Horizon, sizes, H=H, newton=make_newton(model), contact_trust=contact_trust)
 
 
 def forget_solution(hz: Horizon) -> None:

@@ -25,13 +25,13 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from contact_mpc.settings.plain_values import to_plain
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.planning.tree.coverage import build_space, measure_coverage
 from contact_mpc.planning.tree.problem import load_problem, with_ranges, with_rrt
 from contact_mpc.planning.tree.problem_config import Range
 from contact_mpc.planning.tree.planner import TreePlanner
-from contact_mpc.report.planning_study_report import ratio_text, share_text, write_metric_report
+from contact_mpc.report.pages import write_result_page
+from contact_mpc.report.planning_study_report import ratio_text, share_text
 from contact_mpc.evaluation.campaign import check_backend, run_parallel
 
 EVERY_STEP: dict[str, Any] = {"selective": False, "run_steps": 1}
@@ -103,7 +103,7 @@ def metric(
         "goal_met": least >= LEAST_RATIO,
     }  # fmt: skip
     if report is not None:
-        result["report"] = write_metric_report(to_plain(result), report)
+        result["report"] = write_result_page("metric", result, report)
     emit(result, as_json, _table(result))
     raise typer.Exit(0 if result["goal_met"] else EXIT_GOAL_MISSED)
 

@@ -14,7 +14,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from contact_mpc.settings.plain_values import to_plain
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.optimisation.trajectory import RollOut
 from contact_mpc.planning.tree.direct import DirectProblem
@@ -55,9 +54,9 @@ def smoothing(
         "goal_met": best,
     }
     if report is not None:
-        from contact_mpc.report.planning_study_report import write_smoothing_report
+        from contact_mpc.report.pages import write_result_page
 
-        result["report"] = write_smoothing_report(to_plain(result), report)
+        result["report"] = write_result_page("smoothing", result, report)
     emit(result, as_json, _table(table))
     raise typer.Exit(0 if best else EXIT_GOAL_MISSED)
 

@@ -100,9 +100,9 @@ def tracking(
         "interrupted": is_interrupted, "goal_met": not is_interrupted,
     }  # fmt: skip
     if report is not None:
-        from contact_mpc.report.study_report import write_study_report
+        from contact_mpc.report.pages import write_result_page
 
-        result["report"] = write_study_report(to_plain(result), report)
+        result["report"] = write_result_page("tracking", result, report)
     emit(result, as_json, make_table(result))
     raise typer.Exit(EXIT_INTERRUPTED if is_interrupted else 0)
 

@@ -6,7 +6,7 @@ with w_i, W_i of whoever linearises the contacts' law. Contacts are listed by ac
 of freedom that move them, and Q = diag(M_u / h^2, K_a) is dense in the objects' part only.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -24,6 +24,7 @@ from contact_mpc.geometry.contacts import (
 )
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.named_arrays import Shape, allocate
 
 IntArray = NDArray[np.int64]
 
@@ -40,42 +41,34 @@ class Newton(NamedTuple):
 
     kin: Kinematics
     con: Contacts
-    Q: FloatArray
-    b: FloatArray
-    H: FloatArray
-    L: FloatArray
-    gradient: FloatArray
-    direction: FloatArray
-    dq: FloatArray
-    phi: FloatArray
-    slip: FloatArray
-    d: FloatArray
-    delta: FloatArray
-    w: FloatArray
-    W: FloatArray
-    s: FloatArray
-    z: FloatArray
-    ds: FloatArray
-    dz: FloatArray
-    v: FloatArray
-    ratio: FloatArray
-    active: IntArray
-    n_active: IntArray
+    Q: Annotated[FloatArray, Shape("n_v", "n_v")]
+    b: Annotated[FloatArray, Shape("n_v")]
+    H: Annotated[FloatArray, Shape("n_v", "n_v")]
+    L: Annotated[FloatArray, Shape("n_v", "n_v")]
+    gradient: Annotated[FloatArray, Shape("n_v")]
+    direction: Annotated[FloatArray, Shape("n_v")]
+    dq: Annotated[FloatArray, Shape("n_v")]
+    phi: Annotated[FloatArray, Shape("n_c")]
+    slip: Annotated[FloatArray, Shape("n_c", 3)]
+    d: Annotated[FloatArray, Shape("n_c", 3)]
+    delta: Annotated[FloatArray, Shape("n_c", 3)]
+    w: Annotated[FloatArray, Shape("n_c", 3)]
+    W: Annotated[FloatArray, Shape("n_c", 3, 3)]
+    s: Annotated[FloatArray, Shape("n_c", 3)]
+    z: Annotated[FloatArray, Shape("n_c", 3)]
+    ds: Annotated[FloatArray, Shape("n_c", 3)]
+    dz: Annotated[FloatArray, Shape("n_c", 3)]
+    v: Annotated[FloatArray, Shape("n_c", 3)]
+    ratio: Annotated[FloatArray, Shape("n_c")]
+    active: Annotated[IntArray, Shape("n_c", dtype=np.int64)]
+    n_active: Annotated[IntArray, Shape(1, dtype=np.int64)]
 
 
 def make_newton(model: Model) -> Newton:
     """Allocate the workspace."""
-    n_v, n_c = model.tree.dof_body.shape[0], model.pairs.dofs.shape[0]
-
-    def vectors() -> FloatArray:
-        return np.zeros((n_c, 3))
-
-    return Newton(
-        make_kinematics(model.tree), make_contacts(model.pairs), np.zeros((n_v, n_v)), np.zeros(n_v),
-        np.zeros((n_v, n_v)), np.zeros((n_v, n_v)), np.zeros(n_v), np.zeros(n_v), np.zeros(n_v), np.zeros(n_c),
-        vectors(), vectors(), vectors(), vectors(), np.zeros((n_c, 3, 3)), vectors(), vectors(), vectors(), vectors(),
-        vectors(), np.zeros(n_c), np.zeros(n_c, dtype=np.int64), np.zeros(1, dtype=np.int64),
-    )  # fmt: skip
+    sizes = {"n_v": model.tree.dof_body.shape[0], "n_c": model.pairs.dofs.shape[0]}
+    kin, con = make_kinematics(model.tree), make_contacts(model.pairs)
+    return allocate(Newton, sizes, kin=kin, con=con)
 
 
 @njit(**COMPILED)

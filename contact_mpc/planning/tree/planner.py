@@ -25,12 +25,13 @@ from contact_mpc.planning.tree.growth.arrays import ROOT, SCRATCH, SMOOTHED, UNS
 from contact_mpc.planning.tree.growth.contact_sampling import Sampler, build_sampler
 from contact_mpc.planning.tree.growth.extension import add_steps
 from contact_mpc.planning.tree.growth.iteration import grow
-from contact_mpc.planning.tree.growth.metric import Metrics, local_distances_into, make_metrics, with_gamma
+from contact_mpc.planning.tree.growth.metric import Metrics, local_distances_into, with_gamma
 from contact_mpc.planning.tree.growth.node import add_node, write_node
 from contact_mpc.planning.tree.growth.regrasp_edge import sample_contact
 from contact_mpc.planning.tree.problem import Problem, object_from_coordinates
 from contact_mpc.planning.tree.steering import Steering
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.named_arrays import allocate, copy_rows
 
 IntArray = NDArray[np.int64]
 PORTION = 50  # iterations between reports
@@ -270,7 +271,7 @@ class _Stages:
     def _complete(self, size: int) -> None:
         """Steer from the best nodes of the stage's grasps to the goal; add where that ends, and them, to the places."""
         tree, place, first = self.tree, self.place, self.stage.first
-        part = Metrics(*(array[first:size] for array in tree.metrics))
+        part = copy_rows(tree.metrics, first, size, "N")
         ranks = self.planner.distances_to_goal(part) if place.is_near() else tree.goal_distance[first:size]
         place.tried += 1
         ends = best_of_grasps(tree, ranks, first, place.is_near())
@@ -305,45 +306,18 @@ def paper_metrics(grown: GrownTree) -> Metrics:
 
 
 def _make_tree(count: int, problem: Problem) -> Tree:
-    system, n = problem.system, count + SCRATCH
-    return Tree(
-        np.zeros((n, system.n_q)),
-        np.zeros((n, system.n_a)),
-        np.full(n, -1),
-        np.zeros(n, dtype=np.int64),
-        np.zeros((n, WAYPOINTS, system.n_a)),
-        np.full(n, -1),
-        np.zeros((n, system.n_a), dtype=bool),
-        make_metrics(n, system.n_q, system.n_v_u, system.n_a),
-        np.zeros(n),
-        np.zeros(n),
-        np.zeros(n),
-        np.zeros((n, system.n_a)),
-        np.zeros((n, system.n_a, system.n_a)),
-        np.zeros(6, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
-        np.array([0, -1]),
-    )
+    """Return an empty tree with room for so many nodes, and what growth needs beyond them."""
+    system = problem.system
+    sizes = {
+        "N": count + SCRATCH, "n_q": system.n_q, "n_a": system.n_a, "n_v_u": system.n_v_u, "WAYPOINTS": WAYPOINTS,
+    }  # fmt: skip
+    tree = allocate(Tree, sizes, metrics=allocate(Metrics, sizes))
+    tree.best[1] = -1
+    return tree
 
 
 def _trim(tree: Tree) -> Tree:
-    n = int(tree.size[0])
-    metrics = Metrics(*(array[:n].copy() for array in tree.metrics))
-    return tree._replace(
-        q=tree.q[:n].copy(),
-        u=tree.u[:n].copy(),
-        parent=tree.parent[:n].copy(),
-        kind=tree.kind[:n].copy(),
-        path=tree.path[:n].copy(),
-        posture=tree.posture[:n].copy(),
-        moving=tree.moving[:n].copy(),
-        metrics=metrics,
-        refusals=tree.refusals[:n].copy(),
-        regrasps=tree.regrasps[:n].copy(),
-        goal_distance=tree.goal_distance[:n].copy(),
-        stretch=tree.stretch[:n].copy(),
-        stretch_B=tree.stretch_B[:n].copy(),
-    )
+    return copy_rows(tree, 0, int(tree.size[0]), "N")
 
 
 def _growth(problem: Problem) -> Growth:

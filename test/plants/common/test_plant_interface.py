@@ -7,10 +7,10 @@ import pytest
 
 from contact_mpc.errors import ConfigError, InputError, ModelError
 from contact_mpc.model.system import System
-from contact_mpc.plants.common import plant as plant_module
 from contact_mpc.plants.common.perturbation import DriveDisturbance, PlantPerturbation
 from contact_mpc.plants.common.plant import STEP_NS, T0_NS
 from contact_mpc.plants.registry import make_plant
+from contact_mpc.settings import registry as registry_module
 
 ENGINES = [pytest.param(name, marks=getattr(pytest.mark, name)) for name in ("drake", "mujoco")]
 
@@ -179,7 +179,7 @@ def test_unknown_engine_and_interface_name_the_allowed_ones(planar: System) -> N
 
 
 def test_missing_engine_says_what_to_install(planar: System, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plant_module, "find_spec", lambda name: None)
+    monkeypatch.setattr(registry_module, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"pip install 'contact_mpc\[mujoco\]'"):
         make_plant("mujoco", planar, gravity_compensation=False)
 

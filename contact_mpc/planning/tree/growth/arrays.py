@@ -1,12 +1,13 @@
 """Arrays of a tree through contact and the parameters of its growth, as compiled code takes them."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.planning.tree.growth.metric import Metrics
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.named_arrays import Shape
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -27,22 +28,22 @@ class Tree(NamedTuple):
     size : (1,);  best : (2,) node nearest to the goal, node that reached it or -1
     """
 
-    q: FloatArray
-    u: FloatArray
-    parent: IntArray
-    kind: IntArray
-    path: FloatArray
-    posture: IntArray
-    moving: BoolArray
+    q: Annotated[FloatArray, Shape("N", "n_q")]
+    u: Annotated[FloatArray, Shape("N", "n_a")]
+    parent: Annotated[IntArray, Shape("N", dtype=np.int64, fill=-1)]
+    kind: Annotated[IntArray, Shape("N", dtype=np.int64)]
+    path: Annotated[FloatArray, Shape("N", "WAYPOINTS", "n_a")]
+    posture: Annotated[IntArray, Shape("N", dtype=np.int64, fill=-1)]
+    moving: Annotated[BoolArray, Shape("N", "n_a", dtype=np.bool_)]
     metrics: Metrics
-    refusals: FloatArray
-    regrasps: FloatArray
-    goal_distance: FloatArray
-    stretch: FloatArray
-    stretch_B: FloatArray
-    counts: IntArray
-    size: IntArray
-    best: IntArray
+    refusals: Annotated[FloatArray, Shape("N")]
+    regrasps: Annotated[FloatArray, Shape("N")]
+    goal_distance: Annotated[FloatArray, Shape("N")]
+    stretch: Annotated[FloatArray, Shape("N", "n_a")]
+    stretch_B: Annotated[FloatArray, Shape("N", "n_a", "n_a")]
+    counts: Annotated[IntArray, Shape(6, dtype=np.int64)]
+    size: Annotated[IntArray, Shape(1, dtype=np.int64)]
+    best: Annotated[IntArray, Shape(2, dtype=np.int64)]
 
 
 class Growth(NamedTuple):

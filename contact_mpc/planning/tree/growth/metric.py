@@ -14,7 +14,7 @@ that holds the robot at q_bar: the paper takes q_bar_a, which is the same where 
 Where it is wrong: joint limits and torque limits are not in it, nor is anything beyond one linearised step.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -24,6 +24,7 @@ from contact_mpc.model.kinematic_tree import Tree
 from contact_mpc.optimisation.horizon import object_error_into
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.named_arrays import Shape, allocate
 
 
 class Metrics(NamedTuple):
@@ -33,14 +34,14 @@ class Metrics(NamedTuple):
     B : (N, n_v_u, n_a) object rows of B;  whiten : (N, n_v_u, n_v_u) L^-T with L' L = Sigma, upper triangular
     """
 
-    mu: FloatArray
-    B: FloatArray
-    whiten: FloatArray
+    mu: Annotated[FloatArray, Shape("N", "n_q")]
+    B: Annotated[FloatArray, Shape("N", "n_v_u", "n_a")]
+    whiten: Annotated[FloatArray, Shape("N", "n_v_u", "n_v_u")]
 
 
 def make_metrics(nodes: int, n_q: int, n_v_u: int, n_a: int) -> Metrics:
     """Allocate for so many nodes."""
-    return Metrics(np.zeros((nodes, n_q)), np.zeros((nodes, n_v_u, n_a)), np.zeros((nodes, n_v_u, n_v_u)))
+    return allocate(Metrics, {"N": nodes, "n_q": n_q, "n_v_u": n_v_u, "n_a": n_a})
 
 
 @njit(**COMPILED)
