@@ -70,7 +70,7 @@ class PlainController(ABC):
     def __init__(self, setup: ControllerSetup) -> None:
         self.system, self.config = setup.system, setup.config
         self.period_ns = NS_PER_S // setup.config.mpc_rate_hz
-        self._stages_s: FloatArray = setup.config.h_s * np.arange(1.0, setup.config.horizon_steps + 1)
+        self._instants_s: FloatArray = setup.config.h_s * np.arange(1.0, setup.config.horizon_steps + 1)
         self._reference: Reference | None = None
         self._last: CommandPlan | None = None
         self._is_lost = False
@@ -113,14 +113,14 @@ class PlainController(ABC):
         self._is_lost |= errors[0] > self.config.lost_angle_deg or errors[1] > 1e3 * self.config.lost_distance_m
         if self._is_lost:
             return self._hold(state, OBJECT_LOST, errors)
-        u = np.asarray(self.compute(t_s, state, t_s + self._stages_s), dtype=np.float64)
-        expected = (len(self._stages_s), self.system.n_a)
+        u = np.asarray(self.compute(t_s, state, t_s + self._instants_s), dtype=np.float64)
+        expected = (len(self._instants_s), self.system.n_a)
         if u.shape != expected or not np.all(np.isfinite(u)):
             note = f"commands of shape {u.shape}, expected finite ones of {expected}"
             return self._hold(state, MODEL_FAILED, errors, note)
         delay_s = self.config.plan_delay_s
         at_delay = (delay_s, self._in_force(state.t_ns + round(delay_s * 1e9), t_s + delay_s)) if delay_s > 0 else None
-        self._last = lay_out_commands(state.t_ns, self._in_force(state.t_ns, t_s), at_delay, self._stages_s, u)
+        self._last = lay_out_commands(state.t_ns, self._in_force(state.t_ns, t_s), at_delay, self._instants_s, u)
         solve_ms = 1e3 * (time.perf_counter() - started)
         return TrackerOutput(self._last, OK, solve_ms, object_error_deg=errors[0], object_error_mm=errors[1])
 

@@ -148,7 +148,7 @@ def _comparisons() -> list[Variant]:
     )  # fmt: skip
     return [
         Variant(group, "tracker"),
-        Variant(group, "open loop", controller="playback"),
+        Variant(group, "playback", controller="playback"),
         Variant(group, "one step", controller="one_step"),
         Variant(group, "LCS by ADMM", controller="admm_lcs"),
         Variant(group, "sampling", controller="sampling"),

@@ -103,7 +103,7 @@ def build_sampling(setup: ControllerSetup) -> Controller:
 
 
 def one_step_config(config: TrackerConfig) -> TrackerConfig:
-    """Return the controller of seeds/003, "Controller": min |q_next - q_ref|^2_Q + |u - u_ref|^2_R over one step."""
+    """Return the controller of seeds/003, "Controller": min |q_next - q_ref|^2 + |u - u_ref|^2 over one step."""
     plain = {
         "horizon_steps": 1, "iterations": 1, "rate_weight": 0.0, "contact_matching": False, "adaptation_s": 0.0,
         "contact_trust_weight": 0.0, "torque_share": 0.0,

@@ -1,7 +1,7 @@
 """One iteration of tracking on the smoothed linearisation over T steps, in one compiled call.
 
     roll out    q_{k+1} = f(q_k, u_k), A_k, B_k                                     k = 0 .. T-1
-    minimise    sum_{k=1..T} |e_k|^2_{Q_k} + sum_{k=0..T-1} |u_k - u_ref_k|^2_R + |u_k - u_{k-1}|^2_V
+    minimise    sum_{k=1..T} |e_k|^2_{W_e} + sum_{k=0..T-1} |u_k - u_ref_k|^2_{W_u} + |u_k - u_{k-1}|^2_{W_du}
     subject to  u_min <= u_k <= u_max,  |u_k - u_k nominal| <= trust,  |u_0 - u_{-1}| <= first_step
                 stretch_min <= u_k - q_a,{k+1} <= stretch_max
 
@@ -11,7 +11,7 @@ they are: exact when iterations have settled. Where the bounds contradict each o
 before the limits, both before the trust region, and this before the stretch, which a solve then only comes nearer.
 A `ContactTrust` adds one-sided costs on the contact forces, a `LoadCost` on the stretch of the joints' springs, both
 with the same linearisation.
-T = 1 with V = 0 is the controller of seeds/003, "Controller". The states are eliminated, the box program in du is
+T = 1 with W_du = 0 is the controller of seeds/003, "Controller". The states are eliminated, the box program in du is
 solved by `box_qp`, and u is the nominal of the next iteration.
 """
 
@@ -39,16 +39,16 @@ from contact_mpc.settings.named_arrays import Shape, allocate
 
 
 class Weights(NamedTuple):
-    """Cost of the object's tangent error Q (n_v_u,), of the last one Q_T, of commands R, rates V (n_a,), and loads."""
+    """Cost of the object's error W_e (n_v_u,), of the last one W_T, of commands W_u, changes W_du (n_a,), and loads."""
 
-    Q: FloatArray
-    Q_T: FloatArray
-    R: FloatArray
-    V: FloatArray
+    W_e: FloatArray
+    W_T: FloatArray
+    W_u: FloatArray
+    W_du: FloatArray
     load: LoadCost
 
 
-class Bounds(NamedTuple):
+class CommandLimits(NamedTuple):
     """Limits of u, trust region about the nominal, bound of the first change, limits of u - q_a; (n_a,) rad (m)."""
 
     lower: FloatArray
@@ -79,10 +79,10 @@ def build_weights(
     return Weights(Q, terminal_scale * Q, command * ones, rate * ones, cost)
 
 
-def build_bounds(system: System, margin: float, trust: float, first_step: float | FloatArray) -> Bounds:
+def build_bounds(system: System, margin: float, trust: float, first_step: float | FloatArray) -> CommandLimits:
     """Return the joint limits less a margin, trust region and bound of the first change, any stretch; rad (m)."""
     ones = np.ones(system.n_a)
-    return Bounds(
+    return CommandLimits(
         system.q_min + margin, system.q_max - margin, trust * ones, first_step * ones, -np.inf * ones, np.inf * ones
     )
 
@@ -178,7 +178,7 @@ def roll_out(model: Model, hz: Horizon, kappa: float, tolerance: float, linearis
 
 @njit(**COMPILED)
 def _weighted_sensitivities(model: Model, hz: Horizon, weights: Weights) -> None:
-    """Write M: sqrt(Q) times the object rows of A_k ... A_{j+1} B_j, by backward products of n_v_u rows."""
+    """Write M: sqrt(W_e) times the object rows of A_k ... A_{j+1} B_j, by backward products of n_v_u rows."""
     T, n_a, n_u = hz.u.shape[0], hz.u.shape[1], model.n_v_u
     for k in range(T):
         P, rows = hz.A[k, :n_u].copy(), hz.H.M[k * n_u : (k + 1) * n_u]
@@ -187,7 +187,7 @@ def _weighted_sensitivities(model: Model, hz: Horizon, weights: Weights) -> None
             rows[:, j * n_a : (j + 1) * n_a] = P @ hz.B[j]
             P = P @ hz.A[j]
         for r in range(n_u):
-            rows[r, : (k + 1) * n_a] *= np.sqrt(weights.Q_T[r] if k == T - 1 else weights.Q[r])
+            rows[r, : (k + 1) * n_a] *= np.sqrt(weights.W_T[r] if k == T - 1 else weights.W_e[r])
 
 
 @njit(**COMPILED)
@@ -199,23 +199,23 @@ def _assemble_program(model: Model, hz: Horizon, weights: Weights) -> None:
     for k in range(T):
         object_error_into(model.tree, n_u, hz.q_ref[k + 1], hz.q[k + 1], hz.error[k])
         for r in range(n_u):
-            root = np.sqrt(weights.Q_T[r] if k == T - 1 else weights.Q[r])
+            root = np.sqrt(weights.W_T[r] if k == T - 1 else weights.W_e[r])
             for i in range((k + 1) * n_a):
                 hz.f[i] += root * hz.error[k, r] * hz.H.M[k * n_u + r, i]
     for k in range(T):
         for a in range(n_a):
             i = k * n_a + a
             before = hz.u[k - 1, a] if k > 0 else hz.u_before[a]
-            rate = weights.V[a] * (hz.u[k, a] - before)
-            hz.H.diagonal[i] = weights.R[a] + weights.V[a] * (2.0 if k < T - 1 else 1.0)
-            hz.f[i] += weights.R[a] * (hz.u[k, a] - hz.u_ref[k, a]) + rate
+            rate = weights.W_du[a] * (hz.u[k, a] - before)
+            hz.H.diagonal[i] = weights.W_u[a] + weights.W_du[a] * (2.0 if k < T - 1 else 1.0)
+            hz.f[i] += weights.W_u[a] * (hz.u[k, a] - hz.u_ref[k, a]) + rate
             if k > 0:
-                hz.H.coupling[i] = -weights.V[a]
+                hz.H.coupling[i] = -weights.W_du[a]
                 hz.f[i - n_a] -= rate
 
 
 @njit(**COMPILED)
-def improve(model: Model, hz: Horizon, weights: Weights, bounds: Bounds, kappa: float, tolerance: float) -> bool:
+def improve(model: Model, hz: Horizon, weights: Weights, bounds: CommandLimits, kappa: float, tolerance: float) -> bool:
     """Do one iteration: roll out, linearise, solve for du, add it to u. False where a step of the model fails."""
     if not roll_out(model, hz, kappa, tolerance, True):
         return False
@@ -224,7 +224,7 @@ def improve(model: Model, hz: Horizon, weights: Weights, bounds: Bounds, kappa: 
 
 
 @njit(**COMPILED)
-def _bound_changes(hz: Horizon, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> None:
+def _bound_changes(hz: Horizon, bounds: CommandLimits, lower: FloatArray, upper: FloatArray) -> None:
     """Write the limits (T n_a,) of du."""
     T, n_a = hz.u.shape
     n_q_u = hz.q.shape[1] - n_a
@@ -242,7 +242,7 @@ def _bound_changes(hz: Horizon, bounds: Bounds, lower: FloatArray, upper: FloatA
 
 
 @njit(**COMPILED)
-def solve_program(model: Model, hz: Horizon, weights: Weights, bounds: Bounds) -> None:
+def solve_program(model: Model, hz: Horizon, weights: Weights, bounds: CommandLimits) -> None:
     """Solve for du at the roll-out and linearisation that hz holds, whoever computed them, and add it to u."""
     _weighted_sensitivities(model, hz, weights)
     _assemble_program(model, hz, weights)

@@ -169,7 +169,7 @@ def _smoothed_roll_out(model: Model, config: TrajoptConfig) -> RollOut:
 def tracking_cost(weights: Weights, problem: TrackingProblem, error: FloatArray, u: FloatArray, q: FloatArray) -> float:
     """Return the cost of a roll-out to q (T, n_q) with tangent errors (T, n_v_u) of objects, commands u (T, n_a)."""
     rates = np.diff(u, axis=0, prepend=problem.u_before[None])
-    tracking = np.sum(weights.Q * error[:-1] ** 2) + np.sum(weights.Q_T * error[-1] ** 2)
+    tracking = np.sum(weights.W_e * error[:-1] ** 2) + np.sum(weights.W_T * error[-1] ** 2)
     over = np.maximum(0.0, np.abs(u - q[:, q.shape[1] - u.shape[1] :]) - weights.load.limit)
     tracking += weights.load.weight * np.sum(over**2)
-    return float(tracking + np.sum(weights.R * (u - problem.u_ref) ** 2) + np.sum(weights.V * rates**2))
+    return float(tracking + np.sum(weights.W_u * (u - problem.u_ref) ** 2) + np.sum(weights.W_du * rates**2))

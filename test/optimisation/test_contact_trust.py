@@ -12,7 +12,7 @@ from contact_mpc.geometry.fingers import closest_pair_per_finger, finger_rows
 from contact_mpc.optimisation.box_qp import BOX_CONVERGED
 from contact_mpc.optimisation.contact_trust import make_contact_trust
 from contact_mpc.optimisation.horizon import (
-    Bounds,
+    CommandLimits,
     Horizon,
     build_bounds,
     build_weights,
@@ -41,7 +41,7 @@ def problem(task: TaskConfig, weight: float) -> tuple[Model, Horizon]:
     return model, hz
 
 
-def box(task: TaskConfig, trust: float) -> Bounds:
+def box(task: TaskConfig, trust: float) -> CommandLimits:
     return build_bounds(task.system, 0.0, trust, 1.0)
 
 

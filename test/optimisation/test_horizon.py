@@ -9,7 +9,7 @@ from contact_mpc import ContactDynamics
 from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.smoothed.quadratic import Model
 from contact_mpc.model.system import System
-from contact_mpc.optimisation.horizon import Bounds, Horizon, Weights, improve, make_horizon, roll_out
+from contact_mpc.optimisation.horizon import CommandLimits, Horizon, Weights, improve, make_horizon, roll_out
 from contact_mpc.optimisation.load_cost import LoadCost
 from contact_mpc.task.task import TaskConfig
 
@@ -21,8 +21,8 @@ def constant(system: System, value: float) -> np.ndarray:
     return np.full(system.n_a, value)
 
 
-def bounds(system: System, limit: float = WIDE, trust: float = WIDE, first: float = WIDE) -> Bounds:
-    return Bounds(*(constant(system, value) for value in (-limit, limit, trust, first, -np.inf, np.inf)))
+def bounds(system: System, limit: float = WIDE, trust: float = WIDE, first: float = WIDE) -> CommandLimits:
+    return CommandLimits(*(constant(system, value) for value in (-limit, limit, trust, first, -np.inf, np.inf)))
 
 
 def weights(system: System, R: float = 10.0, V: float = 0.0, Q: float = 100.0) -> Weights:

@@ -7,9 +7,9 @@ from contact_mpc.task.loop_records import CommandPlan
 
 
 def lay_out_commands(
-    stamp_ns: int, before: FloatArray, at_delay: tuple[float, FloatArray] | None, stages_s: FloatArray, u: FloatArray
+    stamp_ns: int, before: FloatArray, at_delay: tuple[float, FloatArray] | None, instants_s: FloatArray, u: FloatArray
 ) -> CommandPlan:
-    """Return the plan from the command in force at its stamp through u_k at stages_s[k].
+    """Return the plan from the command in force at its stamp through u_k at instants_s[k].
 
     Parameters
     ----------
@@ -19,7 +19,7 @@ def lay_out_commands(
         Command in force then, rad (m).
     at_delay : (float, (n_a,) array), optional
         When the plan takes effect, s after its stamp, and the command in force by then; None: at once.
-    stages_s : (k,) array
+    instants_s : (k,) array
         Instants after the stamp, s.
     u : (k, n_a) array
         Commands there, rad (m).
@@ -28,7 +28,7 @@ def lay_out_commands(
     if at_delay is not None:
         times.append(at_delay[0])
         head.append(at_delay[1])
-    times_s, commands = np.concatenate([times, stages_s]), np.vstack([*head, u])
+    times_s, commands = np.concatenate([times, instants_s]), np.vstack([*head, u])
     du = np.zeros_like(commands)
     du[:-1] = np.diff(commands, axis=0) / np.diff(times_s)[:, None]
     return CommandPlan(stamp_ns, times_s, commands, du, np.zeros_like(commands))

@@ -100,7 +100,7 @@ class Tracker:
         self.period_ns = NS_PER_S // config.mpc_rate_hz
         self._mpc = Mpc(system, config) if mpc is None else mpc
         self._adaptation = CommandAdaptation(system, config.adaptation_gain)
-        self._stages_s: FloatArray = config.h_s * np.arange(1.0, config.horizon_steps + 1)
+        self._instants_s: FloatArray = config.h_s * np.arange(1.0, config.horizon_steps + 1)
         self._reference: Reference | None = None
         self._last: CommandPlan | None = None
         self._lag = LagWatch(config.lag_angle_deg, config.lag_distance_m)
@@ -182,10 +182,10 @@ class Tracker:
     def _solve(self, state: EstimatedState, t_s: float, before: FloatArray) -> bool:
         assert self._reference is not None
         plan, mpc = self._reference.plan, self._mpc
-        times = t_s + self._stages_s
+        times = t_s + self._instants_s
         q_ref = np.array([plan.sample_q(self.system, t) for t in (t_s, *times)])
         u_plan = np.array([plan.sample_u(t) for t in times])
-        for k, stage_s in enumerate(self._stages_s):
+        for k, stage_s in enumerate(self._instants_s):
             mpc.u[k] = self._command_at(state.t_ns + round(stage_s * NS_PER_S), times[k])
         if not mpc.solve(state.q, q_ref, u_plan + self._adaptation.offset, before):
             return False
@@ -203,7 +203,7 @@ class Tracker:
         delay_s, at_delay = self.config.plan_delay_s, None
         if delay_s > 0.0:
             at_delay = (delay_s, self._command_at(stamp_ns + round(delay_s * NS_PER_S), t_s + delay_s))
-        return lay_out_commands(stamp_ns, before, at_delay, self._stages_s, self._mpc.u)
+        return lay_out_commands(stamp_ns, before, at_delay, self._instants_s, self._mpc.u)
 
     def _hold(
         self,

@@ -175,7 +175,7 @@ class TreePlanner:
 
     def distances_to_goal(self, metrics: Metrics) -> FloatArray:
         """Return d(goal; node) of `metric` for the nodes of these metrics."""
-        distances = np.empty(len(metrics.mu))
+        distances = np.empty(len(metrics.q_next))
         local_distances_into(self.model.tree, metrics, len(distances), self.goal, distances)
         return distances
 

@@ -1,6 +1,6 @@
 """Consensus complementarity control: MPC on a linear complementarity system by ADMM.
 
-    min over u, lam   sum_k |e_k + x_k|^2_Q + |u_k - u_ref_k|^2_R + |u_k - u_{k-1}|^2_V
+    min over u, lam   sum_k |e_k + x_k|^2_{W_e} + |u_k - u_ref_k|^2_{W_u} + |u_k - u_{k-1}|^2_{W_du}
     s.t.              x_{k+1} = A x_k + B u_k + D lam_k + d,   0 <= lam_k _|_ eta_k >= 0,   u_k in a box
 
 with the system of `complementarity_model`, whose objects' part of x adds to the error e of the present state. States
@@ -171,13 +171,13 @@ def _cost(
     """Return P, g of half the module's cost in y; s (T n_v_u,) are the objects' errors without commands and forces."""
     weights, (T, n_a) = mpc.weights, u_ref.shape
     m = n_a + r
-    Q = np.concatenate([*[weights.Q] * (T - 1), weights.Q_T])
+    Q = np.concatenate([*[weights.W_e] * (T - 1), weights.W_T])
     P, g = S.T @ (Q[:, None] * S), S.T @ (Q * s)
     for k in range(T):
         i = np.arange(k * m, k * m + n_a)
-        P[i, i] += weights.R + weights.V * (2.0 if k < T - 1 else 1.0)
-        g[i] -= weights.R * u_ref[k] + (weights.V * u_before if k == 0 else 0.0)
+        P[i, i] += weights.W_u + weights.W_du * (2.0 if k < T - 1 else 1.0)
+        g[i] -= weights.W_u * u_ref[k] + (weights.W_du * u_before if k == 0 else 0.0)
         if k:
-            P[i, i - m] -= weights.V
-            P[i - m, i] -= weights.V
+            P[i, i - m] -= weights.W_du
+            P[i - m, i] -= weights.W_du
     return P, g

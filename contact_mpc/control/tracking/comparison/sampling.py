@@ -3,7 +3,7 @@
 The cross-entropy method over splines: commands at `knots` instants, linear in between, are drawn from a normal
 distribution about the mean; each sample is rolled out, costed as the tracker costs its own predictions,
 
-    sum_k |e_k|^2_Q + |u_k - u_ref_k|^2_R + |u_k - u_{k-1}|^2_V
+    sum_k |e_k|^2_{W_e} + |u_k - u_ref_k|^2_{W_u} + |u_k - u_{k-1}|^2_{W_du}
 
 and the mean of the `elites` best is the next mean, their spread, kept above a floor, the next spread; with one elite
 this is predictive sampling. The mean starts from the reference's commands plus what the last solution added to them,
@@ -101,11 +101,11 @@ class SamplingMpc(Mpc):
         """Return the cost (S,) of every sample; infinite where the physics broke down."""
         system, weights, T = self.system, self.weights, u.shape[1]
         rates = np.diff(u, axis=1, prepend=np.broadcast_to(u_before, (len(u), 1, len(u_before))))
-        cost = np.sum(weights.R * (u - u_ref) ** 2 + weights.V * rates**2, axis=(1, 2))
+        cost = np.sum(weights.W_u * (u - u_ref) ** 2 + weights.W_du * rates**2, axis=(1, 2))
         for s in range(len(u)):
             for k in range(T):
                 error = system.difference(q_ref[k + 1], q[s, k])[: system.n_v_u]
-                cost[s] += float(np.sum((weights.Q_T if k == T - 1 else weights.Q) * error**2))
+                cost[s] += float(np.sum((weights.W_T if k == T - 1 else weights.W_e) * error**2))
         return np.where(np.isfinite(cost), cost, np.inf)
 
 

@@ -69,7 +69,7 @@ class ContactImplicitSettings(BaseModel):
         default=1.0,
         ge=0.0,
         le=100.0,
-        description="receding horizon: p of a block that turns while it slides, omega ~ v^p; see `steering`",
+        description="receding horizon: p of a block that turns while it slides, omega ~ v^p; see `aim`",
     )
     search_delay_s: float = Field(
         default=0.4,

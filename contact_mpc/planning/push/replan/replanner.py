@@ -5,7 +5,7 @@
                      short by a share of what is missing, `later_caution`
     before a hit     solve warm from the state at the next instant of the plan's grid that is at least `delay_s` ahead,
                      so that the hit keeps its instant, for a hit so far beside the central line of the face that the
-                     block, where it will stop, faces its goal (`steering`); again and again until the hit is due
+                     block, where it will stop, faces its goal (`aim`); again and again until the hit is due
     after it         watch the object slide: friction and the effect of the hit (`slide_observer`)
     it stops short   once the hit of another push would find it at rest: search for one (cold, so its plan begins
                      `search_delay_s` later) with what the slide has told; on the way to that hit solve warm again

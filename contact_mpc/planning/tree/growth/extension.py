@@ -57,7 +57,7 @@ def extension_command(model: Model, tree: Tree, growth: Growth, node: int, targe
     B, n_a = tree.metrics.B[node], u.shape[0]
     n = B.shape[0]
     e, wanted = np.empty(n), np.empty(n)
-    object_error_into(model.tree, n, tree.metrics.mu[node], target, e)
+    object_error_into(model.tree, n, tree.metrics.q_next[node], target, e)
     whiten = tree.metrics.whiten[node]
     inverse = whiten.T @ (whiten @ e)  # du = B' Sigma^-1 e without limits
     du = B.T @ inverse

@@ -68,7 +68,7 @@ def _distances(
     """Write the distances to the target, in the local or the global metric, of nodes first <= k < end."""
     if is_local:
         metrics = tree.metrics
-        part = Metrics(metrics.mu[first:end], metrics.B[first:end], metrics.whiten[first:end])
+        part = Metrics(metrics.q_next[first:end], metrics.B[first:end], metrics.whiten[first:end])
         local_distances_into(model.tree, part, end - first, target, distances[first:end])
     else:
         global_distances_into(model.tree, growth.weight, tree.q[first:end], end - first, target, distances[first:end])

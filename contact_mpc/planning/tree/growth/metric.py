@@ -1,12 +1,12 @@
 """Local metric of a node and its reachable set, from the smoothed linearisation, for all nodes of a tree at once.
 
-With mu = f_rho(q_bar, u_bar) the smoothed step at the node's own command and B_u its derivative, object rows only,
+With q+ = f_kappa(q_bar, u_bar) the smoothed step at the node's own command and B_u its derivative, object rows only,
 
-    Sigma(q_bar) = B_u B_u' + diag(gamma)
-    d(q; q_bar)  = 1/2 (q_u - mu_u)' Sigma^-1 (q_u - mu_u)             (seeds/003, "RRT through contact")
-    R_eps(q_bar) = {mu_u + B_u du : |du| <= eps}                       the same with gamma = 0: d <= eps^2 / 2
+    Sigma(q_bar)  = B_u B_u' + diag(gamma)
+    rho(q; q_bar) = 1/2 (q_u - q+_u)' Sigma^-1 (q_u - q+_u)             (seeds/003, "RRT through contact")
+    R_eps(q_bar)  = {q+_u + B_u du : |du| <= eps}                       the same with gamma = 0: rho <= eps^2 / 2
 
-d is half the squared norm of the change of commands that takes the object to q in one linearised step, and grows with
+rho is half the squared norm of the change of commands that takes the object to q in one linearised step, and grows with
 1 / gamma along directions in which the contacts of the node cannot move the object. Differences are tangent ones; gamma
 of a turn is in (rad/rad)^2, of a position in (m/rad)^2, and the paper takes one number for both. u_bar is the command
 that holds the robot at q_bar: the paper takes q_bar_a, which is the same where the springs carry no load.
@@ -30,11 +30,11 @@ from contact_mpc.settings.named_arrays import Shape, allocate
 class Metrics(NamedTuple):
     """Metrics of N nodes in flat arrays.
 
-    mu : (N, n_q) smoothed next configuration, of which q_u counts
+    q_next : (N, n_q) smoothed next configuration, of which q_u counts
     B : (N, n_v_u, n_a) object rows of B;  whiten : (N, n_v_u, n_v_u) L^-T with L' L = Sigma, upper triangular
     """
 
-    mu: Annotated[FloatArray, Shape("N", "n_q")]
+    q_next: Annotated[FloatArray, Shape("N", "n_q")]
     B: Annotated[FloatArray, Shape("N", "n_v_u", "n_a")]
     whiten: Annotated[FloatArray, Shape("N", "n_v_u", "n_v_u")]
 
@@ -45,10 +45,10 @@ def make_metrics(nodes: int, n_q: int, n_v_u: int, n_a: int) -> Metrics:
 
 
 @njit(**COMPILED)
-def write_metric(metrics: Metrics, node: int, mu: FloatArray, B: FloatArray, gamma: FloatArray) -> bool:
-    """Store mu (n_q,), B (n_v_u, n_a) and L^-T of one node, gamma (n_v_u,); False where Sigma is not definite."""
+def write_metric(metrics: Metrics, node: int, q_next: FloatArray, B: FloatArray, gamma: FloatArray) -> bool:
+    """Store q_next (n_q,), B (n_v_u, n_a) and L^-T of one node, gamma (n_v_u,); False where Sigma is not definite."""
     n = metrics.B.shape[1]
-    metrics.mu[node] = mu
+    metrics.q_next[node] = q_next
     metrics.B[node] = B[:n]
     sigma, L = np.zeros((n, n)), np.zeros((n, n))
     for i in range(n):
@@ -72,9 +72,9 @@ def write_metric(metrics: Metrics, node: int, mu: FloatArray, B: FloatArray, gam
 
 def with_gamma(metrics: Metrics, gamma: FloatArray) -> Metrics:
     """Return the metrics of the same linearisations with another gamma (n_v_u,), all positive."""
-    other = Metrics(metrics.mu, metrics.B, np.empty_like(metrics.whiten))
-    for node, (mu, B) in enumerate(zip(metrics.mu, metrics.B, strict=True)):
-        write_metric(other, node, mu, B, gamma)
+    other = Metrics(metrics.q_next, metrics.B, np.empty_like(metrics.whiten))
+    for node, (q_next, B) in enumerate(zip(metrics.q_next, metrics.B, strict=True)):
+        write_metric(other, node, q_next, B, gamma)
     return other
 
 
@@ -92,11 +92,11 @@ def whitened_square(whiten: FloatArray, e: FloatArray) -> float:
 
 @njit(**COMPILED)
 def local_distances_into(tree: Tree, metrics: Metrics, count: int, q: FloatArray, out: FloatArray) -> None:
-    """Write d(q; node) of the first `count` nodes to a target q (n_q,), of which q_u counts."""
+    """Write rho(q; node) of the first `count` nodes to a target q (n_q,), of which q_u counts."""
     n = metrics.B.shape[1]
     e = np.empty(n)
     for node in range(count):
-        object_error_into(tree, n, metrics.mu[node], q, e)
+        object_error_into(tree, n, metrics.q_next[node], q, e)
         out[node] = 0.5 * whitened_square(metrics.whiten[node], e)
 
 

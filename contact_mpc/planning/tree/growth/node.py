@@ -102,7 +102,7 @@ def copy_row(tree: Tree, source: int, target: int) -> None:
     tree.goal_distance[target] = tree.goal_distance[source]
     tree.stretch[target], tree.stretch_B[target] = tree.stretch[source], tree.stretch_B[source]
     metrics = tree.metrics
-    metrics.mu[target], metrics.B[target] = metrics.mu[source], metrics.B[source]
+    metrics.q_next[target], metrics.B[target] = metrics.q_next[source], metrics.B[source]
     metrics.whiten[target] = metrics.whiten[source]
 
 
@@ -139,7 +139,7 @@ def own_distance(model: Model, tree: Tree, growth: Growth, node: int, target: Fl
     """Return the distance from a node to the target in the metric in use."""
     e = np.empty(growth.weight.shape[0])
     if growth.is_local:
-        object_error_into(model.tree, e.shape[0], tree.metrics.mu[node], target, e)
+        object_error_into(model.tree, e.shape[0], tree.metrics.q_next[node], target, e)
         return 0.5 * whitened_square(tree.metrics.whiten[node], e)
     object_error_into(model.tree, e.shape[0], tree.q[node], target, e)
     return 0.5 * np.sum(growth.weight * e * e)

@@ -91,8 +91,8 @@ def predicted_cost(mpc, task, q_ref, u_ref, u):
     for k in range(len(u)):
         x = lcs.A @ x + lcs.B @ u[k] + lcs.D @ forces_of(lcs, x, u[k]) + lcs.d
         error = system.difference(q_ref[k + 1], task.start_q)[: system.n_v_u] + x[: system.n_v_u]
-        cost += np.sum(weights.Q * error**2) + np.sum(weights.R * (u[k] - u_ref[k]) ** 2)
-        cost += np.sum(weights.V * (u[k] - before) ** 2)
+        cost += np.sum(weights.W_e * error**2) + np.sum(weights.W_u * (u[k] - u_ref[k]) ** 2)
+        cost += np.sum(weights.W_du * (u[k] - before) ** 2)
         before = u[k]
     return cost
 
@@ -142,15 +142,15 @@ def test_condensed_problem_is_the_rolled_out_system(task):
         eta = lcs.E @ x + lcs.F @ lam[k] + lcs.H @ u[k] + lcs.c
         np.testing.assert_allclose(rows[k], np.concatenate([u[k], lam[k], eta]), atol=1e-12)
         x = lcs.A @ x + lcs.B @ u[k] + lcs.D @ lam[k] + lcs.d
-        cost += np.sum(mpc.weights.Q * x[:n_u] ** 2) + np.sum(mpc.weights.R * (u[k] - u_ref[k]) ** 2)
-        cost += np.sum(mpc.weights.V * (u[k] - before) ** 2)
+        cost += np.sum(mpc.weights.W_e * x[:n_u] ** 2) + np.sum(mpc.weights.W_u * (u[k] - u_ref[k]) ** 2)
+        cost += np.sum(mpc.weights.W_du * (u[k] - before) ** 2)
         before = u[k]
     half = 0.5 * y @ problem.P @ y + problem.g @ y
-    constant = 0.5 * (np.sum(mpc.weights.R * u_ref**2) + np.sum(mpc.weights.V * task.start_u**2))
+    constant = 0.5 * (np.sum(mpc.weights.W_u * u_ref**2) + np.sum(mpc.weights.W_du * task.start_u**2))
     x, drift = np.zeros(task.system.n_v), 0.0
     for _ in range(3):
         x = lcs.A @ x + lcs.d
-        drift += 0.5 * np.sum(mpc.weights.Q * x[:n_u] ** 2)
+        drift += 0.5 * np.sum(mpc.weights.W_e * x[:n_u] ** 2)
     assert half + constant + drift == pytest.approx(0.5 * cost, rel=1e-9)
 
 

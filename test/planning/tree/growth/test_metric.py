@@ -42,7 +42,7 @@ def test_distance_is_that_of_sigma_inverse(planner: TreePlanner) -> None:
 def test_metrics_with_another_gamma_are_those_written_with_it(grown: GrownTree) -> None:
     metrics = grown.tree.metrics
     other, written = with_gamma(metrics, GAMMA), make_metrics(1, 7, 3, 4)
-    write_metric(written, 0, metrics.mu[5], metrics.B[5], GAMMA)
+    write_metric(written, 0, metrics.q_next[5], metrics.B[5], GAMMA)
     assert np.array_equal(other.whiten[5], written.whiten[0]) and not np.array_equal(other.whiten, metrics.whiten)
 
 
@@ -75,7 +75,7 @@ def test_node_holds_the_smoothed_linearisation_of_the_core(planner: TreePlanner,
     tree, n = grown.tree, planner.model.n_v_u
     for node in (0, 5, 11):
         linear = dynamics.linearize(tree.q[node], tree.u[node])
-        assert tree.metrics.mu[node] == pytest.approx(linear.step.q_next, abs=1e-5)  # tolerances 1e-8 and 1e-14
+        assert tree.metrics.q_next[node] == pytest.approx(linear.step.q_next, abs=1e-5)  # tolerances 1e-8 and 1e-14
         assert tree.metrics.B[node] == pytest.approx(linear.B[:n], abs=1e-3)
         sigma = linear.B[:n] @ linear.B[:n].T + config.gamma * np.eye(n)
         whiten = tree.metrics.whiten[node]
