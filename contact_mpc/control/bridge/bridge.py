@@ -25,7 +25,6 @@ from contact_mpc.control.bridge.guard import CommandGuard, GuardLimits
 from contact_mpc.control.bridge.limits import PlanLimits
 from contact_mpc.control.bridge.output import BridgeOutput
 from contact_mpc.control.bridge.plan_buffer import PlanBuffer
-from contact_mpc.control.bridge.start_motion import StartMotion, check_goal, describe_distance
 from contact_mpc.control.bridge.state_monitor import StateMonitor
 from contact_mpc.control.bridge.status import (
     UNTRUSTED_STATE,
@@ -40,7 +39,9 @@ from contact_mpc.errors import InputError
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.loop_records import CommandPlan
+from contact_mpc.task.start_motion import StartMotion, describe_distance
 
+START_ACCELERATION_SHARE = 0.1  # of the guard's limit, on the way to the start
 WARNING_NS = 1_000_000_000  # a warning stays for so long after what it warns of
 UNTIMELY = {"plan_old": Cause.PLAN_OLD, "plan_future": Cause.PLAN_OLD, "plan_rate": Cause.PLAN_RATE}
 
@@ -150,10 +151,16 @@ class BridgeCore:
         """
         if self.safety.mode is not BridgeMode.HOLD:
             raise InputError(f"go to the start only from HOLD; the bridge is {self.safety.describe()}")
-        check_goal(goal, self.guard.limits, self._joint_names)
-        motion = StartMotion(
-            self._state.t_ns or 0, self.guard.u, goal, self.config.start_motion_fraction, self.guard.limits
-        )
+        limits = self.guard.limits
+        outside = np.flatnonzero((goal < limits.q_min) | (goal > limits.q_max) | ~np.isfinite(goal))
+        if len(outside):
+            i = int(outside[0])
+            raise InputError(
+                f"start of {self._joint_names[i]} = {goal[i]:.4f} rad is outside of {limits.q_min[i]:.4f} to "
+                f"{limits.q_max[i]:.4f} rad, the limits with position_margin_deg; move the task's start"
+            )
+        slow, soft = self.config.start_motion_fraction * limits.v_max, START_ACCELERATION_SHARE * limits.a_max
+        motion = StartMotion(self._state.t_ns or 0, self.guard.u, goal, slow, soft)
         distance = describe_distance(self.guard.u, goal, self._joint_names)
         self._target.latch_hold()
         self._motion = motion

@@ -1,18 +1,15 @@
 """The slow way to a posture, in joint space: one smooth step of all joints together, collisions not checked.
 
 u(t) = u0 + w(s) (u1 - u0), w(s) = 3 s^2 - 2 s^3, s = (t - t0) / T, with T = max(3/2 |u1 - u0|_j / v_j,
-sqrt(6 |u1 - u0|_j / a_j)) over the joints j, so that no joint moves faster than v_j, the stated share of its velocity
-limit, or accelerates more than a_j.
+sqrt(6 |u1 - u0|_j / a_j)) over the joints j, so that no joint moves faster than v_j or accelerates
+more than a_j.
 """
 
 import numpy as np
 
-from contact_mpc.control.bridge.limits import GuardLimits
-from contact_mpc.errors import InputError
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.interpolation import smooth_step
 
-ACCELERATION_SHARE = 0.1  # of the guard's limit
 ARRIVED_RAD = 1e-4
 
 
@@ -25,10 +22,8 @@ class StartMotion:
         Stamp at which it begins, ns.
     u0, u1 : (n_a,) array
         Setpoints at its ends, rad.
-    fraction : float
-        Share of the guard's velocity limits, -.
-    limits : GuardLimits
-        The guard's limits.
+    v_max, a_max : (n_a,) array
+        Largest velocity, rad/s, and acceleration, rad/s^2.
 
     Attributes
     ----------
@@ -36,11 +31,11 @@ class StartMotion:
         Its time, s.
     """
 
-    def __init__(self, t_ns: int, u0: FloatArray, u1: FloatArray, fraction: float, limits: GuardLimits) -> None:
+    def __init__(self, t_ns: int, u0: FloatArray, u1: FloatArray, v_max: FloatArray, a_max: FloatArray) -> None:
         self._t_ns, self._u0, self._way = t_ns, u0.copy(), u1 - u0
         size = np.abs(self._way)
-        slow = 1.5 * size / (fraction * limits.v_max)
-        soft = np.sqrt(6.0 * size / (ACCELERATION_SHARE * limits.a_max))
+        slow = 1.5 * size / v_max
+        soft = np.sqrt(6.0 * size / a_max)
         self.duration_s = float(max(slow.max(), soft.max()))
 
     def sample(self, t_ns: int) -> tuple[FloatArray, FloatArray]:
@@ -53,17 +48,6 @@ class StartMotion:
     def is_over(self, t_ns: int) -> bool:
         """Whether the motion has ended."""
         return (t_ns - self._t_ns) * 1e-9 >= self.duration_s
-
-
-def check_goal(goal: FloatArray, limits: GuardLimits, joint_names: tuple[str, ...]) -> None:
-    """Raise InputError where a posture (n_a,), rad, is outside of the guard's position limits."""
-    outside = np.flatnonzero((goal < limits.q_min) | (goal > limits.q_max) | ~np.isfinite(goal))
-    if len(outside):
-        i = int(outside[0])
-        raise InputError(
-            f"start of {joint_names[i]} = {goal[i]:.4f} rad is outside of {limits.q_min[i]:.4f} to "
-            f"{limits.q_max[i]:.4f} rad, the limits with position_margin_deg; move the task's start"
-        )
 
 
 def describe_distance(u: FloatArray, goal: FloatArray, joint_names: tuple[str, ...]) -> str:
