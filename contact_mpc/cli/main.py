@@ -18,6 +18,7 @@ from contact_mpc.version import __version__
 
 COMMANDS = {
     "run": Command("contact_mpc.cli.run", "Run a task in closed loop: every node as a process over DDS, with a plant."),
+    "goal": Command("contact_mpc.cli.goal", "Send a goal for the object to a stack that runs, and follow it."),
     "replay": Command("contact_mpc.cli.replay", "Recompute estimates and MPC commands from a bag and compare."),
     "plan": Command("contact_mpc.cli.plan", "Optimise the reference trajectory of a task and write a plan file."),
     "evaluate": Command("contact_mpc.cli.evaluate", "Run a task many times with perturbed starts and plants."),

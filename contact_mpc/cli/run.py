@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from contact_mpc.cli.compiling import compile_first
+from contact_mpc.cli.endless import run_endless
 from contact_mpc.cli.interrupts import interruptible
 from contact_mpc.cli.tree_plan import is_tree_plan, require_start, task_of_plan_file, write_tree_plan
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit, require_writable
@@ -80,6 +81,9 @@ def run(
         float | None, typer.Option(min=0.0, max=600.0, help="Time to hold at the goal instead of the task's, s.")
     ] = None,
     domain: Annotated[int | None, typer.Option(help="ROS domain; by default one that is free.")] = None,
+    endless: Annotated[
+        bool, typer.Option("--endless", help="Run without an end and take goals: see `contact-mpc goal`.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Run a task in closed loop and judge it; the exit code is 0 only if the task's goal was met."""
@@ -107,6 +111,9 @@ def run(
             config = task_of_plan_file(task, plan, folder, hold_s)
         chosen = (*(settings or ()), *_mode(config, receding_horizon))
         options = RunOptions(plant, clock, seed, params or default_parameter_file(config), interface, chosen)
+        if endless:
+            emit(*run_endless(config, options, folder, domain, as_json))
+            return
         execute(config, options, folder, plan, domain)
     metrics, page = judge(folder, config, report, options, plan)
     result = {

@@ -122,8 +122,9 @@ class Tracker:
         self._mpc.reset()
 
     def set_reference(self, reference: Reference | None) -> None:
-        """Follow another reference from now on; None holds."""
+        """Follow another reference from now on, also after one that the object was lost from; None holds."""
         self._reference = reference
+        self._is_lost = self._has_given_up = False
         self._adaptation.reset()
         self._lag.reset()
 

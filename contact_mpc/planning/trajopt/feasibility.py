@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contact_mpc.errors import PlanError
 from contact_mpc.model.system import System
 from contact_mpc.planning.grasp.balance import EFFORT_SHARE, compute_grasp
-from contact_mpc.planning.grasp.rolling import roll_along
+from contact_mpc.planning.grasp.rolling import RollingPath, roll_along
 from contact_mpc.planning.trajopt.task import TrajoptResult, object_path, read_config
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.task import TaskConfig
@@ -89,14 +89,34 @@ def require_goal(task: TaskConfig, result: TrajoptResult) -> None:
     """
     if result.angle_error_deg <= task.tolerance_deg and result.position_error_mm <= task.tolerance_mm:
         return
-    config = read_config(task)
-    friction = config.friction if config.grasp_friction is None else config.grasp_friction
-    grasp = compute_grasp(task.system, task.start_q, config.minimum_force_n, friction)
-    path = object_path(task, task.start_q, INSTANTS)[:, : task.system.n_q_u]
-    rolled = roll_along(task.system, task.start_q, path, grasp.pairs, config.minimum_force_n, friction)
+    rolled = _roll(task)
     if not rolled.is_complete:
         raise PlanError(
             f"{task.path}: the goal cannot be held{f' about {task.axis}' if task.axis else ''}: the plan ends "
             f"{result.angle_error_deg:.1f} deg and {result.position_error_mm:.1f} mm from it (allowed "
             f"{task.tolerance_deg:g} deg, {task.tolerance_mm:g} mm); rolling along stops at {rolled.reason}"
         )
+
+
+def require_way(task: TaskConfig) -> None:
+    """Check that fingers can roll to the goal, before a plan is searched.
+
+    Raises
+    ------
+    PlanError
+        The start does not hold the object, or rolling stops on the way; says what stops it.
+    """
+    config = read_config(task)
+    require_grasp(task, config.minimum_force_n, config.friction)
+    rolled = _roll(task)
+    if not rolled.is_complete:
+        raise PlanError(f"{task.path}: the goal cannot be held: rolling along stops at {rolled.reason}")
+
+
+def _roll(task: TaskConfig) -> RollingPath:
+    """Return how far fingers roll from the start to the goal."""
+    config = read_config(task)
+    friction = config.friction if config.grasp_friction is None else config.grasp_friction
+    grasp = compute_grasp(task.system, task.start_q, config.minimum_force_n, friction)
+    path = object_path(task, task.start_q, INSTANTS)[:, : task.system.n_q_u]
+    return roll_along(task.system, task.start_q, path, grasp.pairs, config.minimum_force_n, friction)

@@ -61,6 +61,8 @@ _TOPICS = (
     Topic("effort_controller/commands", Float64MultiArray, "R1"),
     Topic("position_controller/commands", Float64MultiArray, "R1"),
     Topic("command_bridge/safety", DiagnosticStatus, "L1"),
+    Topic("goal_pose", PoseStamped, "R10", recorded=False),
+    Topic("goal_status", DiagnosticStatus, "L1", recorded=False),
     Topic("plant/object_odom", Odometry, "BE1"),
     Topic("run_metadata", String, "L1", recorded=False),  # the recorder writes it itself
     Topic("recorder/written_until", UInt64, "R1", recorded=False),

@@ -32,6 +32,7 @@ CONFIGS = {
     "command_bridge": ("contact_mpc.ros.nodes.command_bridge", "CommandBridgeConfig"),
     "plant": ("contact_mpc.ros.nodes.plant_config", "PlantConfig"),
     "recorder": ("contact_mpc.ros.nodes.recorder", "RecorderConfig"),
+    "goal_server": ("contact_mpc.ros.nodes.goal_server", "GoalServerConfig"),
     "mock_driver": ("contact_mpc.ros.nodes.mock_driver", "MockDriverConfig"),
 }
 SHARED = (  # what two nodes must agree on
@@ -64,6 +65,8 @@ class RunOptions:
         Whether a recorder belongs to the run.
     on_top : Path or str or None
         Parameter file whose entries win over those of `parameter_file`: what a robot asks of the nodes.
+    endless : bool
+        Without an end, and goals from a goal server instead of a plan from a trajectory server.
     """
 
     plant: str
@@ -74,6 +77,7 @@ class RunOptions:
     settings: Sequence[str] = ()
     recorded: bool = True
     on_top: Path | str | None = None
+    endless: bool = False
 
     @property
     def has_plant(self) -> bool:
@@ -101,11 +105,14 @@ def build_parameters(task: TaskConfig, options: RunOptions, folder: Path, plan_f
     if options.interface is not None:
         _choose_interface(parameters, options.interface)
     parameters["mpc_tracker"].update(task=str(task.path), seed=options.seed)
-    parameters["trajectory_server"].update(plan_file=str(plan_file), autostart=True)
+    if options.endless:
+        parameters["goal_server"]["task"] = str(task.path)
+    else:
+        parameters["trajectory_server"].update(plan_file=str(plan_file), autostart=True)
     parameters["command_bridge"]["start_rad"] = task.start_q[task.system.n_q_u :].tolist()
     if options.has_plant:
         parameters["plant"].update(task=str(task.path), engine=options.plant, seed=options.seed)
-        parameters["plant"]["run_for_s"] = run_duration_s(task, parameters)
+        parameters["plant"]["run_for_s"] = 0.0 if options.endless else run_duration_s(task, parameters)
     _check_agreement(parameters, options.parameter_file)
     if options.recorded:
         parameters["recorder"]["bag"] = str(folder / "bag")
@@ -131,7 +138,8 @@ def _apply_settings(parameters: dict[str, dict[str, Any]], settings: Sequence[st
 
 def _load(options: RunOptions) -> dict[str, dict[str, Any]]:
     """Return what the files say of each node of the run."""
-    names = [name for name in RUN_NODES if name != "plant" or options.has_plant]
+    server = {"trajectory_server": "goal_server"} if options.endless else {}
+    names = [server.get(name, name) for name in RUN_NODES if name != "plant" or options.has_plant]
     files = [file for file in (options.parameter_file, options.on_top) if file is not None]
     parameters: dict[str, dict[str, Any]] = {name: {} for name in names}
     for file in files:

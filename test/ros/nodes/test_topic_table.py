@@ -25,6 +25,8 @@ DOCUMENTED = {
     "effort_controller/commands": ("std_msgs/msg/Float64MultiArray", "R1"),
     "position_controller/commands": ("std_msgs/msg/Float64MultiArray", "R1"),
     "command_bridge/safety": ("diagnostic_msgs/msg/DiagnosticStatus", "L1"),
+    "goal_pose": ("geometry_msgs/msg/PoseStamped", "R10"),
+    "goal_status": ("diagnostic_msgs/msg/DiagnosticStatus", "L1"),
     "plant/object_odom": ("nav_msgs/msg/Odometry", "BE1"),
     "run_metadata": ("std_msgs/msg/String", "L1"),
     "recorder/written_until": ("std_msgs/msg/UInt64", "R1"),

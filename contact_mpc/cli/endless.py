@@ -1,0 +1,39 @@
+"""``contact-mpc run TASK --endless``: the stack runs until Ctrl-C and takes goals for the object."""
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from contact_mpc.cli.compiling import compile_first
+from contact_mpc.task.task import TaskConfig
+
+
+def run_endless(
+    config: TaskConfig, options: Any, folder: Path, domain: int | None, as_json: bool
+) -> tuple[dict[str, Any], bool, str]:
+    """Run the stack until Ctrl-C, its regular end; returns what `emit` prints: counts of the goals by their end.
+
+    Its ROS domain is `domain`, else ROS_DOMAIN_ID, else 0, where other programs look for it. Nothing is recorded.
+    """
+    from contact_mpc.ros.stack.endless_session import run_until_interrupted
+    from contact_mpc.ros.stack.run_parameters import build_parameters
+
+    chosen = int(os.environ.get("ROS_DOMAIN_ID") or 0) if domain is None else domain
+    options = replace(options, endless=True, recorded=False)
+    parameters = build_parameters(config, options, folder.resolve(), folder / "plan.npz")
+    compile_first(options.plant)
+    newest: dict[str, str] = {}
+
+    def report(message: str, values: dict[str, str]) -> None:
+        state = values.get("state", config.name)
+        if (state, values.get("goal_ns")) != (newest.get("state"), newest.get("goal_ns")):
+            print(f"{state}: {message}", file=sys.stderr, flush=True)
+        newest.update(values)
+
+    namespace = "/" + config.system.config.robots[0].name
+    run_until_interrupted(namespace, parameters, folder.resolve(), chosen, report)
+    counts = {key: int(value) for key, value in newest.items() if value.isdigit() and key != "goal_ns"}
+    summary = ", ".join(f"{value} {key}" for key, value in counts.items()) or "no goals"
+    return {"task": config.name, "plant": options.plant, "clock": options.clock, **counts}, as_json, summary

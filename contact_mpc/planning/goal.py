@@ -1,0 +1,74 @@
+"""A goal for the object at run time as a task: from a measured state to a pose, planned by the task's own method."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from contact_mpc.errors import ConfigError
+from contact_mpc.model.rotations import rotation_log
+from contact_mpc.planning.methods import make_plan, planner_of
+from contact_mpc.planning.trajopt.feasibility import require_way
+from contact_mpc.planning.trajopt.task import read_config
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.task.plan import Plan
+from contact_mpc.task.task import Goal, TaskConfig
+
+TRAJOPT = "trajopt"
+FAR = 2.0  # times as long as the task: optimisation would take long to find that there is no way
+LEAST_DURATION_S = 1.0
+LEAST_TURN_DEG, LEAST_WAY_M = 10.0, 0.01  # tasks that turn or move by less say nothing about the speed of it
+USUAL_TURN_DEG_S, USUAL_SPEED_M_S = 10.0, 0.01
+
+
+def task_to(task: TaskConfig, q: FloatArray, u: FloatArray, R_goal: FloatArray, p_goal: FloatArray) -> TaskConfig:
+    """Return the task from the state q (n_q,) under the commands u (n_a,) to an object pose, as fast as the task is.
+
+    Parameters
+    ----------
+    task : TaskConfig
+        Its planner, tolerances and speed are taken over.
+    q, u : (n_q,), (n_a,) array
+        Where it begins.
+    R_goal, p_goal : (3, 3), (3,) array
+        Where the object shall go, in the world frame.
+    """
+    R, p = task.system.object_pose(q)
+    turn = rotation_log(np.ascontiguousarray(R_goal @ R.T))
+    angle, way = float(np.linalg.norm(turn)), p_goal - p
+    axis = turn / angle if angle > 1e-9 else np.array([0.0, 0.0, 1.0])
+    goal = Goal(axis, float(np.rad2deg(angle)), way)
+    needed_s = max(np.rad2deg(angle) / turn_speed_deg_s(task), float(np.linalg.norm(way)) / speed_m_s(task))
+    duration_s = max(LEAST_DURATION_S, needed_s)
+    return replace(task, start_q=q.copy(), start_u=u.copy(), goal=goal, duration_s=duration_s, axis="", reference=None)
+
+
+def plan_to(task: TaskConfig, goal: TaskConfig) -> Plan:
+    """Return the plan of a goal, made by `task_to`; where it is much further than the task's, the way is seen to first.
+
+    Raises
+    ------
+    PlanError
+        The start is not held, or the goal cannot be held or reached; names the margin that fails.
+    """
+    if goal.duration_s > FAR * task.duration_s and read_config(goal).initialisation == "rolling":
+        require_way(goal)
+    return make_plan(goal)
+
+
+def require_goals(task: TaskConfig) -> None:
+    """Raise ConfigError where a task takes no goals at run time: it is not planned by trajectory optimisation."""
+    method = planner_of(task)
+    if method != TRAJOPT:
+        raise ConfigError(f"{task.path}: goals at run time need a task planned by {TRAJOPT}; this one is by {method}")
+
+
+def turn_speed_deg_s(task: TaskConfig) -> float:
+    """Return how fast a task turns its object, deg/s."""
+    angle = abs(task.goal.angle_deg)
+    return angle / task.duration_s if angle > LEAST_TURN_DEG else USUAL_TURN_DEG_S
+
+
+def speed_m_s(task: TaskConfig) -> float:
+    """Return how fast a task moves its object, m/s."""
+    way = float(np.linalg.norm(task.goal.translation_m))
+    return way / task.duration_s if way > LEAST_WAY_M else USUAL_SPEED_M_S
