@@ -31,7 +31,8 @@ DEFAULT_RAY_COUNT = 8
 DEEPEST_START_M = 0.01
 UNBALANCED_FRACTION = 1e-3  # of the forces on an object that its remaining inertia may carry
 LEAST_LOAD = 1e-3  # N and N m: an object without weight may miss its balance by this much
-UNBALANCED, DEEP_PENETRATION = "unbalanced", "deep_penetration"
+UNBALANCED, DEEP_PENETRATION, RUNAWAY = "unbalanced", "deep_penetration", "runaway"
+LARGEST_MOVE = 1.0  # m or rad, of an lcp step: with redundant contacts it has solutions beyond, which mean nothing
 LEAST_INERTIA = 1e-12  # smallest eigenvalue of the objects' mass matrix with ones on its diagonal
 LARGEST_TOLERANCE = 1e-4  # dq is then off by 1 % of the width of the smoothing
 DEFAULT_TOLERANCE = 1e-14  # on kappa * decrement^2; B is then exact to about 1e-9
@@ -52,9 +53,11 @@ class StepResult:
         Signed distances phi at q, m; inf for crossings of edges that two boxes do not have.
     status : str
         "converged"; "iteration_limit"; "infeasible" (no displacement resolves the penetrations); "ray_termination" (the
-        same for lcp: pivoting found no solution); "unbalanced" (quasi-static: the contacts cannot balance the forces
+        same for lcp: pivoting found no solution); "runaway" (lcp: its solution moves something by more than 1 m or rad,
+        where the linearised geometry says nothing); "unbalanced" (quasi-static: the contacts cannot balance the forces
         on the objects, which run away); "deep_penetration" (solved, but a gap with its offset is below -1 cm at q,
-        where gaps are no longer linear: move the bodies apart or pass an offset); "not_definite", "failed" (round-off).
+        where gaps are no longer linear: move the bodies apart or pass an offset); "not_definite" (round-off); "failed"
+        (no point was found that meets all conditions within the bounds of `dynamics.exact.residuals`).
     residual : float
         log_barrier: kappa * decrement^2 at the end, -. Others: largest entry of the force balance, N or N m.
     iterations : int
@@ -281,7 +284,10 @@ class ContactDynamics:
             return status
         if np.any(self._workspace.con.phi + offset < -DEEPEST_START_M):
             return DEEP_PENETRATION
-        return status if self._is_balanced(Q, b, dq) else UNBALANCED
+        if not self._is_balanced(Q, b, dq):
+            return UNBALANCED
+        is_far = self.formulation == "lcp" and bool(np.abs(dq).max(initial=0.0) > LARGEST_MOVE)
+        return RUNAWAY if is_far else status
 
     def _is_balanced(self, Q: FloatArray, b: FloatArray, dq: FloatArray) -> bool:
         """Whether the objects' remaining inertia carries next to nothing; True for quasi-dynamic objects."""

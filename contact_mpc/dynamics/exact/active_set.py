@@ -105,7 +105,9 @@ def assemble_kkt(problem: StepProblem, point: ActivePoint) -> tuple[FloatArray, 
     return F, K
 
 
-def solve_kkt(K: FloatArray, n_v: int, right: FloatArray) -> tuple[FloatArray, float]:
+def solve_kkt(
+    K: FloatArray, n_v: int, right: FloatArray, rank_tolerance: float = RANK_TOLERANCE
+) -> tuple[FloatArray, float]:
     """Return the solution of K x = right of least squares and minimal norm, and the relative residual.
 
     Displacements are scaled by the stiffness on the diagonal, then equations to unit rows.
@@ -116,12 +118,12 @@ def solve_kkt(K: FloatArray, n_v: int, right: FloatArray) -> tuple[FloatArray, f
     scale[n_v:] = 1.0 / np.where(norms > 1e-12, norms, 1.0)
     scaled = K * scale[:, None] * scale[None, :]
     b = right * (scale if right.ndim == 1 else scale[:, None])
-    x = np.linalg.lstsq(scaled, b, rcond=RANK_TOLERANCE)[0]
+    x = np.linalg.lstsq(scaled, b, rcond=rank_tolerance)[0]
     residual = np.abs(scaled @ x - b).max(initial=0.0) / max(np.abs(b).max(initial=0.0), 1e-300)
     return x * (scale if right.ndim == 1 else scale[:, None]), float(residual)
 
 
-def polish(problem: StepProblem, point: ActivePoint) -> ActivePoint:
+def polish(problem: StepProblem, point: ActivePoint, rank_tolerance: float = RANK_TOLERANCE) -> ActivePoint:
     """Return the point after Newton steps on F = 0, or the point itself where they do not lead nearer."""
     n_v, first, size = len(point.dq), point, np.inf
     for _ in range(POLISH_STEPS):
@@ -129,7 +131,7 @@ def polish(problem: StepProblem, point: ActivePoint) -> ActivePoint:
         size = min(size, float(np.abs(F).max(initial=0.0)))
         if not (np.all(np.isfinite(F)) and np.all(np.isfinite(K))):
             return first
-        step, _residual = solve_kkt(K, n_v, F)
+        step, _residual = solve_kkt(K, n_v, F, rank_tolerance)
         point = ActivePoint(point.laws, point.dq - step[:n_v], point.m + step[n_v:])
         if np.abs(step[:n_v]).max() <= SETTLED:
             break

@@ -1,20 +1,21 @@
 """What a solver of cone programs returns, and its completion to a point that satisfies the active laws to round-off."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
-from contact_mpc.dynamics.exact.active_set import ActivePoint, Law, contact_forces, polish
-from contact_mpc.dynamics.exact.conic import FAILED, INFEASIBLE, SOLVED, ConicSolution
+from contact_mpc.dynamics.exact.active_set import RANK_TOLERANCE, ActivePoint, Law, contact_forces, polish
+from contact_mpc.dynamics.exact.conic import FAILED, INFEASIBLE, ConicSolution
+from contact_mpc.dynamics.exact.residuals import Residuals
 from contact_mpc.dynamics.exact.step_problem import StepProblem
 from contact_mpc.settings.arrays import FloatArray
 
-FEASIBILITY_TOLERANCE_M = 1e-9  # how far a polished point may lie outside a cone, forces times compliance; else dropped
 MODE_TOLERANCE_M = 1e-9  # below it a law is neither clearly active nor clearly inactive
 MAX_CORRECTIONS = 10
-ROUND_OFF_RESIDUAL = 1e-9  # N or N m
-ACCEPTED_RESIDUAL = 1e-6  # N or N m: of the force balance, where the solver stopped short of its tolerance
+RANK_TOLERANCES = (RANK_TOLERANCE, 1e-8)  # the second where laws that nearly repeat others ask for huge forces
+LARGEST_GROWTH = 2.0  # of the largest force over the solver's, which lies amid all that balance
 
 
 @dataclass(frozen=True)
@@ -55,49 +56,67 @@ def failed_solution(problem: StepProblem, status: str, iterations: int) -> StepS
     return StepSolution(nothing, np.full_like(problem.n, np.nan), status, np.inf, iterations)
 
 
-Judge = Callable[[ActivePoint], tuple[float, ActivePoint, float]]
+Measure = Callable[[FloatArray, FloatArray], Residuals]  # of dq and the forces (k, 3), N
+Activate = Callable[[ActivePoint], tuple[ActivePoint, float]]
 
 
 def complete_solution(
-    problem: StepProblem, found: ConicSolution, force: FloatArray, point: ActivePoint, judge: Judge
+    problem: StepProblem,
+    found: ConicSolution,
+    force: FloatArray,
+    starts: list[ActivePoint],
+    measure: Measure,
+    activate: Activate,
 ) -> StepSolution:
     """Solve the active laws of a conic solution to round-off, and correct which laws are active where they are wrong.
 
-    Where the solver stalled, the laws of its last iterate are tried all the same: a point inside the cones whose forces
-    are inside theirs and balance solves a convex program, however it was found. force (k, 3) is the solver's own, N.
-    judge returns of a point how far it lies outside the cones, m, the point with the laws that its own slacks and
-    forces speak for, and the margin (`StepSolution`).
+    Where no polished point solves the step, the solver's own counts, without laws and so without derivatives, if it
+    does; else there is no solution. Where the solver stalled, the laws of its last iterate are tried all the same: what
+    meets all conditions solves a convex program, however it was found. force (k, 3) is the solver's own, N; starts are
+    points with laws to try, in order; activate returns of a point the one with the laws that its own slacks and forces
+    speak for, and the margin (`StepSolution`).
     """
     if found.outcome == INFEASIBLE or not (np.all(np.isfinite(found.x)) and np.all(np.isfinite(force))):
         return failed_solution(problem, found.outcome, found.iterations)
-    kept, margin = None, 0.0
-    tried: set[tuple[Law, ...]] = set()
-    while kept is None and point.laws not in tried and len(tried) < MAX_CORRECTIONS:
-        tried.add(point.laws)
-        polished = polish(problem, point)
-        violation, point, margin = judge(polished)
-        if violation <= FEASIBILITY_TOLERANCE_M:
-            kept = polished
-    dq = found.x if kept is None else kept.dq
-    force = force if kept is None else contact_forces(problem, kept)
-    residual = float(np.abs(problem.force_balance(dq, force)).max())
-    if found.outcome == FAILED and (kept is None or residual > ACCEPTED_RESIDUAL):
+    most = LARGEST_GROWTH * float(np.abs(force).max(initial=0.0)) + 1.0
+    for start, rank in product(starts, RANK_TOLERANCES):
+        kept = _polish_laws(problem, start, rank, most, measure, activate)
+        if kept is not None:
+            return replace(kept, iterations=found.iterations)
+    residuals = measure(found.x, force)
+    if not residuals.is_solution:
         return failed_solution(problem, FAILED, found.iterations)
-    is_solved = found.outcome == SOLVED or residual <= ACCEPTED_RESIDUAL
-    status = "converged" if is_solved else "iteration_limit"
-    return StepSolution(dq, force, status, residual, found.iterations, kept, margin)
+    return StepSolution(found.x, force, "converged", residuals.balance, found.iterations)
 
 
-def continue_solution(problem: StepProblem, start: ActivePoint, judge: Judge) -> StepSolution | None:
-    """Return the solution in which the laws of a neighbouring one hold, None where there is none; judge as above.
+def continue_solution(
+    problem: StepProblem, start: ActivePoint, measure: Measure, activate: Activate
+) -> StepSolution | None:
+    """Return the solution in which the laws of a neighbouring one hold, None where there is none; as above.
 
-    No solver is asked: the program is strictly convex, so a point that is feasible, whose forces are and balance, is
-    its solution.
+    No solver is asked: the program is strictly convex, so a point that meets all conditions is its solution.
     """
-    polished = polish(problem, start)
-    violation, _point, margin = judge(polished)
-    force = contact_forces(problem, polished)
-    residual = float(np.abs(problem.force_balance(polished.dq, force)).max())
-    if violation > FEASIBILITY_TOLERANCE_M or residual > ROUND_OFF_RESIDUAL:
+    return _solution_of(problem, polish(problem, start), measure, activate)
+
+
+def _polish_laws(
+    problem: StepProblem, point: ActivePoint, rank: float, most: float, measure: Measure, activate: Activate
+) -> StepSolution | None:
+    """Return the solution that active laws lead to from a point, with forces of at most `most`, N, or None."""
+    tried: set[tuple[Law, ...]] = set()
+    while point.laws not in tried and len(tried) < MAX_CORRECTIONS:
+        tried.add(point.laws)
+        polished = polish(problem, point, rank)
+        solution = _solution_of(problem, polished, measure, activate)
+        if solution is not None and np.abs(solution.force).max(initial=0.0) <= most:
+            return solution
+        point, _margin = activate(polished)
+    return None
+
+
+def _solution_of(problem: StepProblem, point: ActivePoint, measure: Measure, activate: Activate) -> StepSolution | None:
+    force = contact_forces(problem, point)
+    residuals = measure(point.dq, force)
+    if not residuals.is_solution:
         return None
-    return StepSolution(polished.dq, force, "converged", residual, 0, polished, margin)
+    return StepSolution(point.dq, force, "converged", residuals.balance, 0, point, activate(point)[1])

@@ -6,11 +6,18 @@
     0 <= gamma_i  _|_   mu_i lam_i - sum_j beta_ij       >= 0      friction cone; gamma is the sliding distance, m
                                                                    (seeds/001, "Coulomb friction", "Quasi-static")
 
-dq is eliminated by Q, in which quasi-static objects keep a small fraction of their inertia (`ContactDynamics`), and
-the rest goes to `dynamics.exact.lemke`. The final basis is then solved again from the data, in dq and forces.
+Where nothing is in the way of the motion without contact forces, that is the solution. Else first comes the convex
+program of `dynamics.exact.qp`, whose solution this is, too, as long as nothing slides: where redundant contacts leave
+pivoting a choice among forces and, without inertia, motions, it takes the least motion. Where contacts slide, the gaps
+of the program are opened by the lift mu gamma that it gives them, and it is solved again until that no longer changes
+(V. Acary, F. Cadoux, C. Lemarechal, J. Malick, "A formulation of the linear discrete Coulomb friction problem via
+convex optimization", 2011). Only where this does not settle, pivoting decides: dq is eliminated by Q, in which quasi-
+static objects keep a small fraction of their inertia (`ContactDynamics`), and the rest goes to `dynamics.exact.lemke`;
+the final basis is solved again from the data, in dq and forces.
 Sliding contacts stay closed here, in contrast to qp and socp. Where it is wrong: friction depends on the direction of
 sliding by up to cos(pi / ray_count), forces at redundant contacts are not unique, and with phi < 0 there may be no
-solution ("ray_termination").
+solution ("ray_termination"). A solution that moves anything by more than 1 m or rad leaves the geometry that was
+linearised: `ContactDynamics` refuses it as "runaway".
 """
 
 from dataclasses import replace
@@ -21,17 +28,19 @@ from numpy.typing import NDArray
 
 from contact_mpc.dynamics.exact.active_set import solve_kkt
 from contact_mpc.dynamics.exact.cone_solution import StepSolution, failed_solution
+from contact_mpc.dynamics.exact.conic import FAILED
 from contact_mpc.dynamics.exact.lemke import PIVOT_LIMIT, RAY_TERMINATION, SOLVED, solve_lcp
-from contact_mpc.dynamics.exact.qp import spread_rays
+from contact_mpc.dynamics.exact.qp import solve_qp, spread_rays
+from contact_mpc.dynamics.exact.residuals import residuals_of_coulomb
 from contact_mpc.dynamics.exact.step_problem import StepProblem
 from contact_mpc.settings.arrays import FloatArray
 
 IntArray = NDArray[np.int64]
-SIGN_TOLERANCE = 1e-6  # relative: how negative a multiplier or slack may come out of the last solve
-ACCEPTED_RESIDUAL = 1e-6  # N or N m, of the force balance
+MAX_LIFTS = 30
+SETTLED_M = 1e-9  # of a lift that no longer changes
 SOFTEST = 1e-4  # of the stiffest degree of freedom, while pivoting
 MAX_ANCHORS = 20
-RUNAWAY = 1.0  # m or rad: beyond it objects are not held by anything
+RUNAWAY = 1.0  # m or rad: beyond it objects are not held by anything, and the linearised geometry is another
 STATUS = {RAY_TERMINATION: "ray_termination", PIVOT_LIMIT: "iteration_limit"}
 
 
@@ -74,20 +83,56 @@ def reduce_problem(problem: StepProblem, rows: Rows) -> tuple[FloatArray, FloatA
 
 
 def solve_step_lcp(problem: StepProblem, ray_count: int) -> StepSolution:
-    """Solve the step; status "ray_termination" or "iteration_limit", without numbers, where pivoting does not end.
+    """Solve the step; without numbers where no solution is found.
+
+    Status "ray_termination" or "iteration_limit" where pivoting does not end, "failed" where what it found does not
+    meet all conditions, "unbalanced" where it moves without end.
+    """
+    return _leave_alone(problem, ray_count) or _settle_lift(problem, ray_count) or _pivot_anchored(problem, ray_count)
+
+
+def _leave_alone(problem: StepProblem, ray_count: int) -> StepSolution | None:
+    """Return the motion without contact forces, None where something would be in its way."""
+    dq, force = np.asarray(-np.linalg.solve(problem.Q, problem.b), dtype=np.float64), np.zeros_like(problem.n)
+    residuals = residuals_of_coulomb(problem, dq, force, ray_count)
+    return StepSolution(dq, force, "converged", residuals.balance, 0) if residuals.is_solution else None
+
+
+def _settle_lift(problem: StepProblem, ray_count: int) -> StepSolution | None:
+    """Return the solution that convex programs with opened gaps lead to, None where they do not settle."""
+    lift, start, iterations = np.zeros(len(problem.mu)), None, 0
+    rays = [spread_rays(problem, i, ray_count) for i in range(len(lift))]
+    for _ in range(MAX_LIFTS):
+        found = solve_qp(replace(problem, phi=problem.phi + lift), ray_count, start)
+        iterations += found.iterations
+        if found.status != "converged":
+            return None
+        residuals = residuals_of_coulomb(problem, found.dq, found.force, ray_count)
+        along = np.einsum("kji,ki->kj", problem.tangents, problem.displacements(found.dq))
+        gamma = np.array([max(-(r @ a).min(initial=0.0), 0.0) for r, a in zip(rays, along, strict=True)])
+        carries = np.sum(problem.n * found.force, axis=1) > 0.0
+        change = np.where(carries, problem.mu * gamma - lift, 0.0)
+        if residuals.is_solution and np.abs(change).max(initial=0.0) <= SETTLED_M:
+            return StepSolution(found.dq, found.force, "converged", residuals.balance, iterations)
+        lift, start = problem.mu * gamma, found.point
+    return None
+
+
+def _pivot_anchored(problem: StepProblem, ray_count: int) -> StepSolution:
+    """Return what pivoting finds.
 
     Where quasi-static objects are so much softer than the robots that pivoting would lose its digits, they are held by
     springs that follow them from one solution to the next, until the basis found solves the step itself; "unbalanced",
     without numbers, where they run on and on.
     """
     rows = build_rows(problem, ray_count)
-    first = _attempt(problem, problem, rows)[0]
+    first = _attempt(problem, problem, rows, ray_count)[0]
     if first.status == "converged":
         return first
     spring, anchor, pivots = _soft_springs(problem), np.zeros(len(problem.b)), first.iterations
     for _ in range(MAX_ANCHORS if spring.any() else 0):
         held = replace(problem, Q=problem.Q + np.diag(spring), b=problem.b - spring * anchor)
-        solution, moved = _attempt(problem, held, rows)
+        solution, moved = _attempt(problem, held, rows, ray_count)
         pivots += solution.iterations
         if solution.status == "converged":
             return replace(solution, iterations=pivots)
@@ -97,13 +142,15 @@ def solve_step_lcp(problem: StepProblem, ray_count: int) -> StepSolution:
     return failed_solution(problem, "unbalanced" if np.abs(anchor).max() > RUNAWAY else first.status, pivots)
 
 
-def _attempt(problem: StepProblem, held: StepProblem, rows: Rows) -> tuple[StepSolution, FloatArray | None]:
+def _attempt(
+    problem: StepProblem, held: StepProblem, rows: Rows, ray_count: int
+) -> tuple[StepSolution, FloatArray | None]:
     """Pivot the held problem and solve the problem itself in the basis found; also return the held displacement."""
     z, outcome, pivots = _pivot(held, rows)
     if outcome != SOLVED:
         return failed_solution(problem, STATUS[outcome], pivots), None
     dq = np.asarray(np.linalg.solve(held.Q, rows.C.T @ z - held.b), dtype=np.float64)
-    return _refine(problem, rows, z, pivots), dq
+    return _refine(problem, rows, z, pivots, ray_count), dq
 
 
 def _soft_springs(problem: StepProblem) -> FloatArray:
@@ -126,7 +173,7 @@ def _pivot(problem: StepProblem, rows: Rows) -> tuple[FloatArray, int, int]:
     return found.z * force_unit, found.outcome, found.pivots
 
 
-def _refine(problem: StepProblem, rows: Rows, z: FloatArray, pivots: int) -> StepSolution:
+def _refine(problem: StepProblem, rows: Rows, z: FloatArray, pivots: int, ray_count: int) -> StepSolution:
     """Solve the equations of the basis for (dq, z) once more, starting from the pivoting's own z."""
     n_v, basic = len(problem.b), z > 0.0
     dq = np.linalg.solve(problem.Q, rows.C.T @ z - problem.b)
@@ -136,10 +183,9 @@ def _refine(problem: StepProblem, rows: Rows, z: FloatArray, pivots: int) -> Ste
     step, _residual = solve_kkt(K, n_v, error)
     dq, z = dq - step[:n_v], z.copy()
     z[basic] += step[n_v:]
-    w = rows.C @ dq + rows.E @ z + rows.c
     force = np.zeros_like(problem.n)
     np.add.at(force, rows.contact, z[:, None] * rows.direction)
-    residual = float(np.abs(problem.force_balance(dq, force)).max())
-    lowest = max(-z.min(initial=0.0) / max(np.abs(z).max(initial=0.0), 1.0), -w.min(initial=0.0))
-    is_solved = residual <= ACCEPTED_RESIDUAL and lowest <= SIGN_TOLERANCE
-    return StepSolution(dq, force, "converged" if is_solved else "failed", residual, pivots)
+    residuals = residuals_of_coulomb(problem, dq, force, ray_count)
+    if not residuals.is_solution:
+        return failed_solution(problem, FAILED, pivots)
+    return StepSolution(dq, force, "converged", residuals.balance, pivots)

@@ -8,7 +8,7 @@ of the cone. Where it is wrong: hydroplaning as in `contact_mpc.dynamics.exact.s
 direction of sliding by up to a factor cos(pi / ray_count).
 """
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from contact_mpc.dynamics.exact.active_set import RAY, ActivePoint, Law
 from contact_mpc.dynamics.exact.cone_solution import StepSolution, complete_solution, continue_solution
 from contact_mpc.dynamics.exact.conic import solve_conic
+from contact_mpc.dynamics.exact.residuals import residuals_of_cones
 from contact_mpc.dynamics.exact.step_problem import StepProblem
 from contact_mpc.settings.arrays import FloatArray
 
@@ -56,19 +57,19 @@ def solve_qp(problem: StepProblem, ray_count: int, start: ActivePoint | None = N
         row.update(laws)
         return ActivePoint(tuple(laws), dq, beta[active]), margin
 
-    def judge(polished: ActivePoint) -> tuple[float, ActivePoint, float]:
+    def reactivate(polished: ActivePoint) -> tuple[ActivePoint, float]:
         beta = np.zeros(len(contact))
         beta[[row[law] for law in polished.laws]] = polished.m
-        violation = -float(min((G @ polished.dq + g).min(initial=0.0), (beta * compliance).min(initial=0.0)))
-        return violation, *activate(polished.dq, beta)
+        return activate(polished.dq, beta)
 
-    near = continue_solution(problem, start, judge) if start is not None else None
+    measure = partial(residuals_of_cones, problem, rays=rays)
+    near = continue_solution(problem, start, measure, reactivate) if start is not None else None
     if near is not None:
         return near
     found = solve_conic(problem.Q, problem.b, G, g, [1] * len(contact))
     force = np.zeros_like(problem.n)
     np.add.at(force, contact, found.multiplier[:, None] * c)
-    return complete_solution(problem, found, force, activate(found.x, found.multiplier)[0], judge)
+    return complete_solution(problem, found, force, [activate(found.x, found.multiplier)[0]], measure, reactivate)
 
 
 def _find_row(law: Law, contact: NDArray[np.int64], along: FloatArray) -> int:

@@ -14,17 +14,20 @@ import numpy as np
 from contact_mpc.dynamics.exact.active_set import RAY, SLIDE, STICK, ActivePoint, Law, contact_forces, law_direction
 from contact_mpc.dynamics.exact.cone_solution import StepSolution, complete_solution, continue_solution
 from contact_mpc.dynamics.exact.conic import ConicSolution, solve_conic
+from contact_mpc.dynamics.exact.residuals import residuals_of_cones
 from contact_mpc.dynamics.exact.step_problem import StepProblem
 from contact_mpc.settings.arrays import FloatArray
 
 LEAST_SLIDE_M = 1e-13
+UNDECIDED = 1e-2  # of a force: so near to its cone's boundary it may belong to a contact that creeps
 
 
 def solve_socp(problem: StepProblem, start: ActivePoint | None = None) -> StepSolution:
     """Solve the step over second-order cones; first with the laws of a neighbouring step, where given."""
-    near = continue_solution(problem, start, partial(_judge, problem)) if start is not None else None
-    if near is not None:
-        return near
+    if start is not None:
+        near = continue_solution(problem, start, partial(residuals_of_cones, problem), partial(_reactivate, problem))
+        if near is not None:
+            return near
     G, g, widths = build_cones(problem)
     return _complete(problem, solve_conic(problem.Q, problem.b, G, g, widths), widths)
 
@@ -53,13 +56,13 @@ def _complete(problem: StepProblem, found: ConicSolution, widths: list[int]) -> 
         if width == 3:
             count = 1 if problem.is_planar[i] else 2  # nothing moves along t2 in the plane, and no force is needed
             force[i] += problem.mu[i] * z[1 : 1 + count] @ problem.tangents[i, :count]
-    point, _margin = _activate(problem, found.x, force)
-    return complete_solution(problem, found, force, point, partial(_judge, problem))
+    starts = [_activate(problem, found.x, force, sliding)[0] for sliding in (0.0, UNDECIDED)]
+    measure, activate = partial(residuals_of_cones, problem), partial(_reactivate, problem)
+    return complete_solution(problem, found, force, starts, measure, activate)
 
 
-def _judge(problem: StepProblem, polished: ActivePoint) -> tuple[float, ActivePoint, float]:
-    force = contact_forces(problem, polished)
-    return _violation(problem, polished.dq, force), *_activate(problem, polished.dq, force)
+def _reactivate(problem: StepProblem, polished: ActivePoint) -> tuple[ActivePoint, float]:
+    return _activate(problem, polished.dq, contact_forces(problem, polished))
 
 
 def _cone_coordinates(problem: StepProblem, dq: FloatArray, force: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -72,14 +75,13 @@ def _cone_coordinates(problem: StepProblem, dq: FloatArray, force: FloatArray) -
     return s, np.hstack([f_n, z_t]) * problem.compliance[:, None]
 
 
-def _violation(problem: StepProblem, dq: FloatArray, force: FloatArray) -> float:
-    """How far displacements lie outside the dual friction cones, or forces outside the friction cones, m."""
-    cones = _cone_coordinates(problem, dq, force)
-    return -float(min((x[:, 0] - np.linalg.norm(x[:, 1:], axis=1)).min(initial=0.0) for x in cones))
+def _activate(
+    problem: StepProblem, dq: FloatArray, force: FloatArray, sliding: float = 0.0
+) -> tuple[ActivePoint, float]:
+    """Return the laws that slacks and forces speak for, with their multipliers, and the margin, m.
 
-
-def _activate(problem: StepProblem, dq: FloatArray, force: FloatArray) -> tuple[ActivePoint, float]:
-    """Return the laws that slacks and forces speak for, with their multipliers, and the margin, m."""
+    Contacts whose force is as near to the cone's boundary as the share `sliding` of it slide, be it by little.
+    """
     margin, laws, multipliers = np.inf, [], []
     d = problem.displacements(dq)
     for i, (s, z) in enumerate(zip(*_cone_coordinates(problem, dq, force), strict=True)):
@@ -88,6 +90,8 @@ def _activate(problem: StepProblem, dq: FloatArray, force: FloatArray) -> tuple[
         if kind is not None:
             if kind == SLIDE and s[0] < LEAST_SLIDE_M:  # at the tip of the cone its gradient has no direction
                 kind = STICK
+            elif kind == STICK and z[0] - np.linalg.norm(z[1:]) < sliding * z[0] and s[0] >= LEAST_SLIDE_M:
+                kind = SLIDE
             laws.append(Law(i, kind))
             P = law_direction(problem, laws[-1], d[i])
             multipliers.append(P.T @ force[i] / np.sum(P * P, axis=0))
