@@ -32,7 +32,7 @@ from contact_mpc.ros.runtime.direct_reader import DirectReader
 from contact_mpc.ros.runtime.message_source import Taken
 from contact_mpc.ros.runtime.node import ContactNode
 from contact_mpc.ros.runtime.node_process import freeze_garbage, run_node
-from contact_mpc.ros.runtime.realtime import apply_realtime
+from contact_mpc.ros.runtime.realtime import PacedDeadlines, apply_realtime
 from contact_mpc.ros.runtime.topic_gate import TopicGate
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.units import NS_PER_S
@@ -41,22 +41,11 @@ from contact_mpc.task.task import load_task
 
 RECORDER_LEAD_NS = NS_PER_S  # the plant may be this far ahead of the bag
 RECORDER_TIMEOUT_S = 30.0
-REALTIME_BACKLOG_S = 0.02  # later than this the deadlines are shifted
 SERVICE_PERIOD_S = 0.02
 LARGEST_COMMAND_BYTES = 65_536
 COMMAND_TAKEOVER_NS = 500_000_000  # a bridge that runs sends every millisecond; one that was killed says nothing more
 NAMING_PERIOD_S = 1.0
-CATCH_UP_SHARE = 0.5  # of a period, the least from one step to the next: the bridge must have time to answer each
 UNKNOWN_COVARIANCE = np.zeros((6, 6))
-
-
-def next_deadline(deadline_s: float, late_s: float, period_s: float) -> float:
-    """Return the deadline after one that was met late: a period on, or half a period from now, while there is backlog.
-
-    Without the pause a plant that was held up would make all its missing steps at once, with the one command that it
-    has: to the robot's controller that is a delay.
-    """
-    return max(deadline_s + period_s, deadline_s + late_s + CATCH_UP_SHARE * period_s)
 
 
 class PlantNode(ContactNode):
@@ -116,7 +105,8 @@ class PlantNode(ContactNode):
         self._reader.drain()
         for gate in self._commands:
             gate.release()
-        self._next_deadline_s = self._next_service_s = time.monotonic()
+        self._next_service_s = time.monotonic()
+        self._deadlines = PacedDeadlines(self._steps_at_once * STEP_NS * 1e-9, self._next_service_s)
         for refusal in apply_realtime(config.realtime) if config.clock == "realtime" else []:
             self.get_logger().warning(refusal)
         self._overruns, self._has_command = 0, False
@@ -202,13 +192,10 @@ class PlantNode(ContactNode):
         """Wait for the deadline of the next steps, then make them with the newest command."""
         self._publish_state()
         self._take_messages()
-        while (remaining := self._next_deadline_s - time.monotonic()) > 0.0:
+        while (remaining := self._deadlines.next_s - time.monotonic()) > 0.0:
             self._reader.wait(remaining)
             self._take_messages()
-        if remaining < -REALTIME_BACKLOG_S:
-            self._overruns += 1
-            self._next_deadline_s -= remaining
-        self._next_deadline_s = next_deadline(self._next_deadline_s, -remaining, self._steps_at_once * STEP_NS * 1e-9)
+        self._overruns += self._deadlines.meet(time.monotonic())
         for _ in range(self._steps_at_once):
             self._plant.step(self._command if self._has_command else self._hold())
 

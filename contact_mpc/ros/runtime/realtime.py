@@ -99,6 +99,42 @@ def run_on_deadlines(period_ns: int, work: Callable[[int], bool]) -> None:
         deadline_ns += max(1, -(-(time.monotonic_ns() - deadline_ns) // period_ns)) * period_ns
 
 
+class PacedDeadlines:
+    """Deadlines of a simulator that is to keep up with the clock, and with it what answers each of its steps.
+
+    One that was held up makes its missing steps at twice the pace and not all at once: they would be made with the one
+    command that there is, which to a controller is a delay. What is more than `BACKLOG_S` behind is given up.
+
+    Parameters
+    ----------
+    period_s : float
+        Time between deadlines, s.
+    now_s : float
+        The first one, monotonic clock, s.
+    """
+
+    BACKLOG_S = 0.02
+    CATCH_UP_SHARE = 0.5  # of a period, at least, from one step to the next
+
+    def __init__(self, period_s: float, now_s: float) -> None:
+        self._period_s = period_s
+        self._deadline_s = self._earliest_s = now_s
+
+    @property
+    def next_s(self) -> float:
+        """When the next step may be made, monotonic clock, s."""
+        return max(self._deadline_s, self._earliest_s)
+
+    def meet(self, now_s: float) -> bool:
+        """Take note of a step made now; returns whether time was given up."""
+        is_overrun = now_s - self._deadline_s > self.BACKLOG_S
+        if is_overrun:
+            self._deadline_s = now_s
+        self._deadline_s += self._period_s
+        self._earliest_s = now_s + self.CATCH_UP_SHARE * self._period_s
+        return is_overrun
+
+
 def sleep_until(deadline_ns: int) -> None:
     """Sleep until an instant of the monotonic clock (time.sleep is clock_nanosleep with an absolute deadline)."""
     remaining_ns = deadline_ns - time.monotonic_ns()

@@ -8,6 +8,7 @@ pytest.importorskip("rclpy")
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from contact_mpc.control.bridge.clocks import TimeBudget
 from contact_mpc.control.bridge.config import BridgeConfig
 from contact_mpc.model.system import System
 from contact_mpc.ros.faults.fuzz import BridgeFuzz, fuzz_bridge
@@ -57,6 +58,13 @@ def test_a_defective_guard_is_found_out(
     monkeypatch.setattr(guard, "pass_torque", pass_anything)
     result = fuzz.run(50, lambda _count: None)
     assert result.violations or result.crashes  # a command that is not finite cannot even be read back
+
+
+def test_a_bridge_that_believes_the_stamps_is_found_out(planar: System, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stamps that run faster than the clock bought speed, and the judge did not see it."""
+    monkeypatch.setattr(TimeBudget, "spend", lambda _self, wanted_s, _own_ns: wanted_s)
+    result = fuzz_bridge(planar, 8000, 0, lambda _count: None)
+    assert any("what the time since an earlier one allows" in text for text in result["violation_examples"])
 
 
 def test_a_crash_is_counted(planar: System, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from contact_mpc.control.bridge.clocks import GridLateness
 from contact_mpc.ros.runtime import realtime
 from contact_mpc.ros.runtime.realtime import (
     Distribution,
+    PacedDeadlines,
     RealtimeConfig,
     apply_realtime,
     run_on_deadlines,
@@ -96,3 +97,19 @@ def test_a_process_gives_way_with_every_thread_and_never_takes_it_back() -> None
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert set(json.loads(out)) == {max(15, os.getpriority(os.PRIO_PROCESS, 0))}
     assert len(json.loads(out)) >= 2
+
+
+def test_what_was_held_up_catches_up_at_twice_the_pace_and_gives_up_what_is_too_much() -> None:
+    deadlines = PacedDeadlines(0.001, 5.0)
+    assert not deadlines.meet(5.0)
+    assert deadlines.next_s == pytest.approx(5.001)
+    now_s, times = 5.011, []
+    for _ in range(30):  # held up for 10 ms
+        assert not deadlines.meet(now_s)
+        times.append(now_s)
+        now_s = max(now_s + 1e-4, deadlines.next_s)
+    steps = np.diff(times)
+    np.testing.assert_allclose(steps[:15], 0.0005)
+    np.testing.assert_allclose(times[-1], 5.030)  # on the grid of before: the 30th step after 5.0
+    assert deadlines.meet(now_s + 0.03)
+    assert deadlines.next_s == pytest.approx(now_s + 0.031)
