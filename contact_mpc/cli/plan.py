@@ -37,6 +37,9 @@ def plan(
     ] = None,
     nodes: Annotated[int | None, typer.Option(min=1, help="Nodes of each tree at most, for rrt.")] = None,
     report: Annotated[Path | None, typer.Option(help="Folder for the HTML report of rrt.")] = None,
+    is_confirmed: Annotated[
+        bool, typer.Option("--confirm", help="For rrt: play the plan in MuJoCo, and plan again where it fails there.")
+    ] = False,
     axis: Annotated[str, typer.Option(help="Turn about +x, -x, +y, -y, +z or -z instead of the task's axis.")] = "",
     out: Annotated[Path | None, typer.Option(help="Plan file to write; TASK.plan.npz by default.")] = None,
     settings: Annotated[
@@ -69,9 +72,11 @@ def plan(
     if _choose_method(task, method) == "rrt":
         if settings or grasp or axis or write:
             raise ConfigError("--set, --grasp and --axis belong to --method trajopt; parameters of rrt are in its YAML")
-        plan_by_tree(task, goal or [], seed, nodes, out, report, as_json)
-    if goal or nodes or report:
-        raise ConfigError("--goal, --nodes and --report belong to --method rrt; the goal of a task is in its YAML")
+        plan_by_tree(task, goal or [], seed, nodes, out, report, is_confirmed, as_json)
+    if goal or nodes or report or is_confirmed:
+        raise ConfigError(
+            "--goal, --nodes, --report and --confirm belong to --method rrt; the goal of a task is in its YAML"
+        )
     config = load_task(task).about(axis)
     if write and not grasp:
         raise ConfigError("--write belongs to --grasp: it puts the start that was found into the task file")

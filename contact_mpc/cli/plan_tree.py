@@ -17,7 +17,7 @@ from rich.table import Table
 
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
 from contact_mpc.errors import ConfigError
-from contact_mpc.task.plan import save_plan
+from contact_mpc.task.plan import Plan, save_plan
 from contact_mpc.planning.tree.plan import GlobalPlan, plan_globally
 from contact_mpc.planning.tree.problem import Problem, load_problem, with_goal
 from contact_mpc.planning.tree.planner import TreePlanner
@@ -32,14 +32,23 @@ REASONS = {
 
 
 def plan_by_tree(
-    name: str, goals: list[str], seed: int, nodes: int | None, out: Path | None, report: Path | None, as_json: bool
+    name: str,
+    goals: list[str],
+    seed: int,
+    nodes: int | None,
+    out: Path | None,
+    report: Path | None,
+    is_confirmed: bool,
+    as_json: bool,
 ) -> NoReturn:
-    """Plan, write what there is, print the result and exit with its code."""
+    """Plan, confirm in MuJoCo where asked, write what there is, print the result and exit with its code."""
     problem, started = with_goal(load_problem(name), _read_goals(goals)), time.perf_counter()
     found = _grow(problem, seed, nodes)
+    plan, physics = _confirmed(problem, found) if is_confirmed else (found.plan, {})
     elapsed_s = time.perf_counter() - started
-    path = out or Path(f"{problem.file.name}.rrt.{'plan' if found.is_valid else 'failed'}.npz")
-    save_plan(path, found.plan)
+    is_good = found.is_valid and bool(physics.get("confirmed", True))
+    path = out or Path(f"{problem.file.name}.rrt.{'plan' if is_good else 'failed'}.npz")
+    save_plan(path, plan)
     trees = [path.with_name(f"{path.name.removesuffix('.npz')}.tree{k}.npz") for k in range(len(found.trees))]
     for tree_path, grown in zip(trees, found.trees, strict=True):
         save_tree(tree_path, grown)
@@ -53,14 +62,31 @@ def plan_by_tree(
         "trees": trees,
         "report": page,
         **figures(found),
+        **physics,
         "elapsed_s": elapsed_s,
-        "goal_met": found.is_valid,
+        "goal_met": is_good,
     }
     emit(result, as_json, _table(problem, result))
-    if found.is_valid:
+    if result["goal_met"]:
         raise typer.Exit(0)
+    if found.is_valid:
+        typer.echo(f"goal missed: not confirmed in MuJoCo: {physics['confirmation_failure']}", err=True)
+        raise typer.Exit(EXIT_GOAL_MISSED)
     typer.echo(f"goal missed: {REASONS[found.status] or 'replayed, ' + found.replay.failure}", err=True)
     raise typer.Exit(EXIT_INTERRUPTED if found.status == "interrupted" else EXIT_GOAL_MISSED)
+
+
+def _confirmed(problem: Problem, found: GlobalPlan) -> tuple[Plan, dict[str, Any]]:
+    """Return the plan as MuJoCo has played it, and what that says, for the JSON result."""
+    from contact_mpc.loop.confirmation import MujocoConfirmation
+    from contact_mpc.loop.confirmed_plan import confirm
+
+    with Console(stderr=True).status("confirming in MuJoCo"):
+        played = confirm(problem, found.plan, MujocoConfirmation(problem.system))
+    return played.plan, {
+        "confirmed": played.is_confirmed, "robustness": played.robustness, "confirmation_failure": played.reason,
+        "confirmed_duration_s": float(played.plan.times_s[-1]),
+    }  # fmt: skip
 
 
 def grow(name: str, seed: int) -> GlobalPlan:
@@ -120,6 +146,11 @@ def _table(problem: Problem, result: dict[str, Any]) -> Table:
     table.add_row("position error", f"{result['position_error_mm']:.2f} mm", f"{file.tolerance_mm:g} mm")
     table.add_row("regrasps", str(result["regrasps"]), "")
     table.add_row("duration", f"{result['duration_s']:.1f} s in {result['steps']} steps", "")
+    if "confirmed" in result:
+        shares = ", ".join(f"{share:.2f}" for share in result["robustness"])
+        told = "yes" if result["confirmed"] else result["confirmation_failure"]
+        table.add_row("confirmed in MuJoCo", f"{told}, {result['confirmed_duration_s']:.1f} s", "yes")
+        table.add_row("draws that end alike, part by part", shares, "")
     table.add_row("elapsed", f"{result['elapsed_s']:.2f} s", "")
     table.add_row("plan file", escape(str(result["plan"])), "")
     return table

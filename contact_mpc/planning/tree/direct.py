@@ -77,8 +77,10 @@ class DirectProblem:
         section = problem.file.trajopt
         if section is None:
             raise ConfigError(f"{problem.path}: no section trajopt; add one with its goal and steps")
-        self.problem = with_goal(problem, section.goal)
-        planner = TreePlanner(self.problem)
+        friction = section.settings.get("friction", problem.file.friction)
+        file = problem.file.model_copy(update={"friction": friction})
+        self.problem = with_goal(replace(problem, file=file), section.goal)
+        planner = TreePlanner(self.problem, section.h_s)
         self.config = validate(
             TrajoptConfig,
             {
@@ -92,7 +94,7 @@ class DirectProblem:
         )
         self.model, self.system = planner.model, problem.system
         self.tracking = self._best_start(planner, seed, section.steps)
-        self.unsmoothed = ContactDynamics(self.system, "socp", h_s=planner.model.h, friction=problem.file.friction)
+        self.unsmoothed = ContactDynamics(self.system, "socp", h_s=planner.model.h, friction=self.problem.file.friction)
 
     def _best_start(self, planner: TreePlanner, seed: int, steps: int) -> TrackingProblem:
         """Return the problem from the start, or from the contact sample of the least cost."""

@@ -118,6 +118,7 @@ class TrajoptCaseConfig(_Frozen):
 
     goal: dict[str, float] = Field(description="coordinate -> goal, in place of those of `objects`")
     steps: int = Field(default=20, ge=1, le=1000, description="steps of the horizon")
+    h_s: float | None = Field(default=None, gt=0.0, le=1.0, description="time step, s; that of `rrt` where left out")
     settings: dict[str, float | int | str] = Field(default_factory=dict, description="of the trajectory optimisation")
 
 
