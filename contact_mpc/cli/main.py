@@ -23,6 +23,7 @@ COMMANDS = {
     "plan": Command("contact_mpc.cli.plan", "Optimise the reference trajectory of a task and write a plan file."),
     "evaluate": Command("contact_mpc.cli.evaluate", "Run a task many times with perturbed starts and plants."),
     "example": Command("contact_mpc.cli.example", "Run a published result of the contact model, with plots and data."),
+    "show": Command("contact_mpc.cli.show", "Show what is in a system or a task, in words and as a page."),
     "import": Command("contact_mpc.cli.import_robot", "Make a system of a URDF, xacro or MJCF file of one's own."),
     "list": Command("contact_mpc.cli.list", "List the tasks, planning problems, systems, robots and examples."),
     "doctor": Command("contact_mpc.cli.doctor", "Check what is installed, what is missing and what to do about it."),

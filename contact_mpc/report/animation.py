@@ -26,6 +26,7 @@ MAX_FRAMES = 1800
 AXIS_COLOURS = ((0.85, 0.16, 0.16), (0.13, 0.6, 0.2), (0.15, 0.32, 0.85))
 GOAL_ALPHA = 0.42
 AXIS_LENGTH = 1.35  # of the object's radius
+NO_OBJECT_M = 0.04
 IDENTITY = [1.0, 0.0, 0.0, 0.0]
 
 
@@ -124,7 +125,9 @@ def _size(shape: Shape) -> list[float]:
 
 
 def _object_radius(system: System) -> float:
-    """Half the size of the first object, m."""
+    """Half the size of the first object, m; of a system without objects a length at which its robots are seen."""
+    if not system.object_names:
+        return NO_OBJECT_M
     shapes = [item.shape for item in system.geometries if item.owner == system.object_names[0]]
     return max(_half_size(shape) for shape in shapes)
 
@@ -139,11 +142,13 @@ def _markers(
     system: System, links: list[tuple[int, str, str]], goal: tuple[FloatArray, FloatArray], radius: float
 ) -> list[dict[str, Any]]:
     """Return sticks along the object's axes, and translucent knobs where their tips have to arrive."""
+    if not system.object_names:
+        return []
     body = max(i for i, (_, owner, _) in enumerate(links) if owner == system.object_names[0])
     pose = {"p": goal[1].tolist(), "q": goal[0].tolist()}
     markers: list[dict[str, Any]] = []
     for axis, colour in enumerate(AXIS_COLOURS):
-        stick = _rod(axis, 0.016 * radius, AXIS_LENGTH * radius)
+        stick = rod(axis, 0.016 * radius, AXIS_LENGTH * radius)
         tip = _knob(axis, 0.035 * radius, AXIS_LENGTH * radius)
         markers.append({"body": body, "color": [*colour, 1.0], "shapes": [stick, tip]})
     for axis, colour in enumerate(AXIS_COLOURS):
@@ -152,7 +157,8 @@ def _markers(
     return markers
 
 
-def _rod(axis: int, radius: float, length: float) -> dict[str, Any]:
+def rod(axis: int, radius: float, length: float) -> dict[str, Any]:
+    """Return a thin cylinder from the origin along an axis, as the page draws it."""
     half = 2.0**-0.5
     turned = ([half, 0.0, half, 0.0], [half, -half, 0.0, 0.0], IDENTITY)[axis]
     return {"kind": "cylinder", "size": [radius, length], "p": (0.5 * length * np.eye(3)[axis]).tolist(), "q": turned}
