@@ -22,7 +22,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from contact_mpc.errors import ModelError
-from contact_mpc.geometry.convex.pair import write_pair
+from contact_mpc.geometry.convex.pair import collect_contacts, write_contacts
 from contact_mpc.geometry.convex.support import Placed, Scratch, make_scratch
 from contact_mpc.geometry.crossing_edges import TOUCHING_M, find_crossings, leave_along
 from contact_mpc.geometry.segment_box import segment_box_motion, segment_to_box
@@ -358,30 +358,19 @@ def _placed(tree: Tree, kin: Kinematics, g: int, origin: Vector) -> Placed:
     """Return the geometry as `convex` sees it, from `origin`."""
     is_cylinder = tree.geom_shape[g] == CYLINDER
     radius, half = (tree.geom_size[g, 0], tree.geom_size[g, 1]) if is_cylinder else (0.0, 0.0)
-    return Placed(g, _geometry_axes(tree, kin, g), minus(_geometry_position(tree, kin, g), origin), radius, half)
+    table, p = tree.polytopes.table, minus(_geometry_position(tree, kin, g), origin)
+    return Placed(_geometry_axes(tree, kin, g), p, table[g, 0], int(table[g, 5]), int(table[g, 6]), radius, half)
 
 
 @njit(**COMPILED)
 def _convex_contacts(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: int) -> None:
     """Fill the contacts of a pair without closed form, of which c is the first."""
-    origin = _geometry_position(tree, kin, pairs.geom_b[c])
-    write_pair(
-        tree.polytopes,
-        _placed(tree, kin, pairs.geom_a[c], origin),
-        _placed(tree, kin, pairs.geom_b[c], origin),
-        pairs.activation,
-        c,
-        pairs.rows[c],
-        origin,
-        con.scratch,
-        con.phi,
-        con.n,
-        con.p,
-        con.centre,
-        con.N,
-        con.M,
-        con.T,
-        con.P,
+    a, b, rows = pairs.geom_a[c], pairs.geom_b[c], pairs.rows[c]
+    origin = _geometry_position(tree, kin, b)
+    s_A, s_B = _placed(tree, kin, a, origin), _placed(tree, kin, b, origin)
+    found, bound, n = collect_contacts(tree.polytopes, a, s_A, b, s_B, pairs.activation, rows, con.scratch)
+    write_contacts(
+        found, c, rows, bound, n, origin, con.scratch, con.phi, con.n, con.p, con.centre, con.N, con.M, con.T, con.P
     )
 
 

@@ -22,26 +22,20 @@ FACE_CORNERS = 8
 
 
 class Polytopes(NamedTuple):
-    """Polytopes of geometries g, one after the other; indices of vertices and faces count over all of them.
+    """Polytopes of geometries g, one after the other; vertices v and faces f count over all of them.
 
-    radius : (n_g,) of the sphere that is swept over the core, m;  reach : (n_g,) bounding sphere about `centre`, m
-    vertex_start (n_g + 1,), vertices (n, 3) : m, in the geometry's frame; none for cylinders and half-spaces
-    normals (n_f, 3), corner_start (n_f + 1,), corners : vertices of a face in counter-clockwise order
-    face_start (n + 1,), faces : faces at a vertex;  edge_start (n + 1,), edges : vertices at the other end of its edges
+    Few arrays, since compiled functions pay for each that they are handed.
+
+    table : (n_g, 7) radius of the sphere that is swept over the core, m; centre (3) and radius of a bounding sphere, m;
+        the first vertex and the one after the last, none for cylinders and half-spaces
+    points : (n_v + n_f, 3) vertices, m, in the geometry's frame, then outward normals of the faces
+    lists : n_v, n_f, where the lists start (n_v + 1, n_v + 1, n_f + 1), and the lists: faces at a vertex, vertices at
+        the other ends of its edges, corners of a face in counter-clockwise order
     """
 
-    radius: FloatArray
-    centre: FloatArray
-    reach: FloatArray
-    vertex_start: IntArray
-    vertices: FloatArray
-    normals: FloatArray
-    corner_start: IntArray
-    corners: IntArray
-    face_start: IntArray
-    faces: IntArray
-    edge_start: IntArray
-    edges: IntArray
+    table: FloatArray
+    points: FloatArray
+    lists: IntArray
 
 
 @dataclass
@@ -81,24 +75,21 @@ def build_polytopes(shapes: list[Shape]) -> Polytopes:
             edges.append([int(start) + j for i, j in sorted(item.edges) if i == v])
         normals += item.normals
         corners += [[int(start) + v for v in _spread(members)] for members in item.corners]
-    bounds = [_bound(shape, item.vertices) for shape, item in zip(shapes, found, strict=True)]
+    bounds = np.array([_bound(shape, item.vertices) for shape, item in zip(shapes, found, strict=True)]).reshape(-1, 4)
+    radii = np.array([shape.size[0] if shape.kind in ("sphere", "capsule") else 0.0 for shape in shapes])
     return Polytopes(
-        np.array([shape.size[0] if shape.kind in ("sphere", "capsule") else 0.0 for shape in shapes]),
-        np.array([centre for centre, _ in bounds]).reshape(-1, 3),
-        np.array([reach for _, reach in bounds]),
-        starts,
-        np.concatenate([np.zeros((0, 3)), *(item.vertices for item in found)]),
-        np.array(normals).reshape(-1, 3),
-        *_rows(corners),
-        *_rows(faces),
-        *_rows(edges),
+        np.column_stack([radii, bounds, starts[:-1], starts[1:]]),
+        np.concatenate([np.zeros((0, 3)), *(item.vertices for item in found), np.array(normals).reshape(-1, 3)]),
+        _index(faces, edges, corners),
     )
 
 
-def _rows(lists: list[list[int]]) -> tuple[IntArray, IntArray]:
-    """Return where each list starts, and all of them in a row."""
-    values = np.array([value for row in lists for value in row], dtype=np.int64)
-    return np.cumsum([0] + [len(row) for row in lists]), values
+def _index(faces: list[list[int]], edges: list[list[int]], corners: list[list[int]]) -> IntArray:
+    lists = [*faces, *edges, *corners]
+    ends = 2 + len(lists) + 3 + np.cumsum([0] + [len(item) for item in lists])
+    starts = [ends[: len(faces) + 1], ends[len(faces) : 2 * len(faces) + 1], ends[2 * len(faces) :]]
+    values = np.array([value for item in lists for value in item], dtype=np.int64)
+    return np.concatenate([[len(faces), len(corners)], *starts, values]).astype(np.int64)
 
 
 def _spread(members: list[int]) -> list[int]:
@@ -145,12 +136,12 @@ def outward_triangles(vertices: FloatArray) -> IntArray:
     return np.where(inward[:, None], hull.simplices[:, ::-1], hull.simplices)
 
 
-def _bound(shape: Shape, vertices: FloatArray) -> tuple[FloatArray, float]:
-    """Return centre and radius of a bounding sphere, m, in the geometry's frame; without end for a half-space."""
+def _bound(shape: Shape, vertices: FloatArray) -> FloatArray:
+    """Return centre and radius (4,) of a bounding sphere, m, in the geometry's frame; without end for a half-space."""
     if shape.kind in ("half_space", "rim"):
-        return np.zeros(3), np.inf
+        return np.array([0.0, 0.0, 0.0, np.inf])
     if shape.kind == "cylinder":
-        return np.zeros(3), float(np.hypot(shape.size[0], 0.5 * shape.size[1]))
+        return np.array([0.0, 0.0, 0.0, np.hypot(shape.size[0], 0.5 * shape.size[1])])
     centre = 0.5 * (vertices.min(axis=0) + vertices.max(axis=0))
     radius = shape.size[0] if shape.kind in ("sphere", "capsule") else 0.0
-    return centre, float(np.linalg.norm(vertices - centre, axis=1).max()) + radius
+    return np.append(centre, np.linalg.norm(vertices - centre, axis=1).max() + radius)

@@ -11,9 +11,20 @@ import numpy as np
 from numba import njit
 
 from contact_mpc.geometry.convex.motion import ZERO, Feature, refine
-from contact_mpc.geometry.convex.support import Placed, Scratch, from_frame, support, to_frame, vertex
+from contact_mpc.geometry.convex.support import (
+    ID,
+    WEIGHT,
+    Placed,
+    Triple,
+    from_frame,
+    support,
+    to_frame,
+    to_world,
+    vertex,
+)
 from contact_mpc.geometry.vectors import Vector, axpy, cross, dot, minus, row, scaled
-from contact_mpc.model.polytopes import Polytopes
+from contact_mpc.model.polytopes import FACE_CORNERS, IntArray
+from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.compile_flags import COMPILED
 
 END, SIDE, RIM = 0, 1, 2
@@ -25,12 +36,12 @@ LEAST_SINE = 1e-3  # of the angle between edges that span a plane
 
 
 @njit(**COMPILED)
-def spanning_vertices(work: Scratch, side: int, count: int) -> tuple[int, int, int]:
+def spanning_vertices(work: FloatArray, side: int, count: int) -> Triple:
     """Return the vertices of A (side 0) or B (1) in a simplex of `count` points, filled up to three with -1."""
     i, j, k = -1, -1, -1
     for m in range(count):
-        v = work.id[m, side]
-        if work.weights[m] <= LEAST_WEIGHT or v in (i, j, k):
+        v = int(work[m, ID + side])
+        if work[m, WEIGHT] <= LEAST_WEIGHT or v in (i, j, k):
             continue
         if i < 0:
             i = v
@@ -42,34 +53,31 @@ def spanning_vertices(work: Scratch, side: int, count: int) -> tuple[int, int, i
 
 
 @njit(**COMPILED)
-def has_face(shapes: Polytopes, v: int, face: int) -> bool:
+def _has_face(index: IntArray, v: int, face: int) -> bool:
     """Return whether the vertex v is on the face; -1 stands for no vertex, which is on any."""
     if v < 0:
         return True
-    f, end = shapes.face_start[v], shapes.face_start[v + 1]
-    while f < end and shapes.faces[f] != face:
-        f += 1
-    return bool(f < end)
+    i, end = index[2 + v], index[3 + v]
+    while i < end and index[i] != face:
+        i += 1
+    return bool(i < end)
 
 
 @njit(**COMPILED)
-def aligned_face(shapes: Polytopes, s: Placed, ids: tuple[int, int, int], d: Vector) -> tuple[int, float]:
-    """Return the face of a polytope with all vertices `ids` whose normal is nearest to d, and the cosine; -1: none."""
+def aligned_face(points: FloatArray, index: IntArray, s: Placed, ids: Triple, d: Vector) -> tuple[int, float]:
+    """Return the face of a polytope with all vertices `ids` whose normal is nearest to d, and the cosine; -1: none.
+
+    points and index are points and lists of `Polytopes`.
+    """
     best, found, local = -2.0, -1, to_frame(s, d)
     if ids[0] < 0:
         return found, best
-    for f in range(shapes.face_start[ids[0]], shapes.face_start[ids[0] + 1]):
-        face = shapes.faces[f]
-        if has_face(shapes, ids[1], face) and has_face(shapes, ids[2], face):
-            value = dot(row(shapes.normals, face), local)
-            if value > best:
-                best, found = value, face
+    for i in range(index[2 + ids[0]], index[3 + ids[0]]):
+        face = index[i]
+        value = dot(row(points, index[0] + face), local)
+        if value > best and _has_face(index, ids[1], face) and _has_face(index, ids[2], face):
+            best, found = value, face
     return found, best
-
-
-@njit(inline="always", **COMPILED)
-def _rotate(s: Placed, x: Vector) -> Vector:
-    return axpy(x[0], s.axes[0], axpy(x[1], s.axes[1], scaled(x[2], s.axes[2])))
 
 
 @njit(inline="always", **COMPILED)
@@ -86,22 +94,21 @@ def plane_feature(x: Vector, n: Vector, radius: float) -> Feature:
 
 
 @njit(**COMPILED)
-def polytope_feature(shapes: Polytopes, s: Placed, ids: tuple[int, int, int], d: Vector, x: Vector) -> Feature:
+def polytope_feature(points: FloatArray, index: IntArray, s: Placed, ids: Triple, d: Vector, x: Vector) -> Feature:
     """Return the vertex, edge or face of a core with the vertices `ids`; x is a point of it, d points outwards."""
-    radius = shapes.radius[s.g]
     if ids[1] < 0:
-        return Feature(vertex(shapes, s, ids[0]), 0, ZERO, ZERO, ZERO, radius)
-    a = vertex(shapes, s, ids[0])
-    edge = unit(minus(vertex(shapes, s, ids[1]), a))
+        return Feature(vertex(points, s, ids[0]), 0, ZERO, ZERO, ZERO, s.radius)
+    a = vertex(points, s, ids[0])
+    edge = unit(minus(vertex(points, s, ids[1]), a))
     if ids[2] >= 0:
-        face, _cos = aligned_face(shapes, s, ids, d)
+        face, _cosine = aligned_face(points, index, s, ids, d)
         if face >= 0:
-            n = _rotate(s, row(shapes.normals, face))
-            return plane_feature(axpy(-dot(n, minus(x, a)), n, x), n, radius)
-        n = cross(edge, unit(minus(vertex(shapes, s, ids[2]), a)))
+            n = to_world(s, row(points, index[0] + face))
+            return plane_feature(axpy(-dot(n, minus(x, a)), n, x), n, s.radius)
+        n = cross(edge, unit(minus(vertex(points, s, ids[2]), a)))
         if dot(n, n) > LEAST_SINE * LEAST_SINE:
-            return plane_feature(x, unit(n), radius)
-    return Feature(axpy(dot(edge, minus(x, a)), edge, a), 1, edge, ZERO, ZERO, radius)
+            return plane_feature(x, unit(n), s.radius)
+    return Feature(axpy(dot(edge, minus(x, a)), edge, a), 1, edge, ZERO, ZERO, s.radius)
 
 
 @njit(**COMPILED)
@@ -112,7 +119,7 @@ def rim_feature(s: Placed, d: Vector, end: float) -> Feature:
     out = (1.0, 0.0, 0.0) if across < 1e-14 else (local[0] / across, local[1] / across, 0.0)
     r = s.cylinder_radius
     x = from_frame(s, (r * out[0], r * out[1], end * s.cylinder_half))
-    return Feature(x, 1, _rotate(s, (-out[1], out[0], 0.0)), ZERO, scaled(1.0 / r, _rotate(s, out)), 0.0)
+    return Feature(x, 1, to_world(s, (-out[1], out[0], 0.0)), ZERO, scaled(1.0 / r, to_world(s, out)), 0.0)
 
 
 @njit(**COMPILED)
@@ -138,51 +145,75 @@ def _choices(s: Placed, d: Vector) -> tuple[int, int]:
 
 
 @njit(**COMPILED)
-def _is_proved(shapes: Polytopes, s_A: Placed, s_B: Placed, n: Vector, surface_gap: float) -> bool:
-    """Return whether the shapes are as far apart along n as their features say."""
-    a, b = support(shapes, s_A, scaled(-1.0, n))[1], support(shapes, s_B, n)[1]
-    reach = dot(n, minus(a, b)) - shapes.radius[s_A.g] - shapes.radius[s_B.g]
-    return abs(reach - surface_gap) < PROOF_M
+def _separation(points: FloatArray, s_A: Placed, s_B: Placed, n: Vector) -> float:
+    """Return how far apart the planes across n are that support the shapes, m: no pair of their points is nearer."""
+    a, b = support(points, s_A, scaled(-1.0, n))[1], support(points, s_B, n)[1]
+    return dot(n, minus(a, b)) - s_A.radius - s_B.radius
 
 
 @njit(**COMPILED)
-def _is_on(s: Placed, where: int, x: Vector) -> bool:
-    """Return whether a point of the plane of a cylinder's end, or of its axis, belongs to the cylinder."""
-    if s.cylinder_radius == 0.0 or where == RIM:
+def _is_on(points: FloatArray, index: IntArray, s: Placed, where: int, ids: Triple, x: Vector, d: Vector) -> bool:
+    """Return whether a point of the plane of a face, or of the line of an edge, belongs to it."""
+    if s.cylinder_radius > 0.0:
+        r = minus(x, s.p)
+        z = dot(s.axes[2], r)
+        if where == SIDE:
+            return abs(z) < s.cylinder_half + PROOF_M
+        return where == RIM or dot(r, r) - z * z < (s.cylinder_radius + PROOF_M) ** 2
+    if ids[1] < 0:
         return True
-    r = minus(x, s.p)
-    z = dot(s.axes[2], r)
-    if where == SIDE:
-        return abs(z) < s.cylinder_half + PROOF_M
-    return dot(r, r) - z * z < (s.cylinder_radius + PROOF_M) ** 2
+    a = vertex(points, s, ids[0])
+    if ids[2] < 0:
+        along = minus(vertex(points, s, ids[1]), a)
+        length, t = np.sqrt(dot(along, along)), dot(along, minus(x, a))
+        return -PROOF_M * length < t < length * (length + PROOF_M)
+    face, _cosine = aligned_face(points, index, s, ids, d)
+    if face < 0:
+        return True
+    n = to_world(s, row(points, index[0] + face))
+    first, end = index[4 + 2 * index[0] + face], index[5 + 2 * index[0] + face]
+    if end - first == FACE_CORNERS:  # may have more
+        return True
+    a = vertex(points, s, index[end - 1])
+    for i in range(first, end):
+        b = vertex(points, s, index[i])
+        along = minus(b, a)
+        if dot(cross(along, minus(x, a)), n) < -PROOF_M * np.sqrt(dot(along, along)):
+            return False
+        a = b
+    return True
 
 
 @njit(**COMPILED)
-def _feature(shapes: Polytopes, s: Placed, where: int, ids: tuple[int, int, int], d: Vector, x: Vector) -> Feature:
+def _feature(points: FloatArray, index: IntArray, s: Placed, where: int, ids: Triple, d: Vector, x: Vector) -> Feature:
     if s.cylinder_radius > 0.0:
         return _cylinder_feature(s, where, d, x)
-    return polytope_feature(shapes, s, ids, d, x)
+    return polytope_feature(points, index, s, ids, d, x)
 
 
 @njit(**COMPILED)
 def nearest_features(
-    shapes: Polytopes, s_A: Placed, s_B: Placed, n: Vector, s: float, x_A: Vector, x_B: Vector,
-    ids_A: tuple[int, int, int], ids_B: tuple[int, int, int], work: Scratch,
-) -> tuple[Feature, Feature, Vector, float]:  # fmt: skip
-    """Return the features at their nearest points, the normal and their distance without radii, m."""
+    points: FloatArray, index: IntArray, s_A: Placed, s_B: Placed, n: Vector, x_A: Vector, x_B: Vector,
+    ids_A: Triple, ids_B: Triple, S: FloatArray,
+) -> tuple[bool, Feature, Feature, Vector, float]:  # fmt: skip
+    """Return whether features are proved, they at their nearest points, the normal and their distance, m.
+
+    n, x_A, x_B and the vertices are those of GJK or EPA; S is a buffer of `motion`.
+    """
     out = scaled(-1.0, n)
     choices_A, choices_B = _choices(s_A, out), _choices(s_B, n)
-    for trial in range(4):
-        where_A, where_B = choices_A[trial % 2], choices_B[trial // 2]
-        is_double_A = trial % 2 == 1 and (s_A.cylinder_radius == 0.0 or choices_A[0] == choices_A[1])
-        is_double_B = trial // 2 == 1 and (s_B.cylinder_radius == 0.0 or choices_B[0] == choices_B[1])
-        if is_double_A or is_double_B:
+    count_A = 1 if s_A.cylinder_radius == 0.0 or choices_A[0] == choices_A[1] else 2
+    count_B = 1 if s_B.cylinder_radius == 0.0 or choices_B[0] == choices_B[1] else 2
+    for trial in range(count_A * count_B):
+        where_A, where_B = choices_A[trial % count_A], choices_B[trial // count_A]
+        f_A = _feature(points, index, s_A, where_A, ids_A, out, x_A)
+        f_B = _feature(points, index, s_B, where_B, ids_B, n, x_B)
+        f_A, f_B, m, length = refine(f_A, f_B, n, S)
+        gap = length - f_A.radius - f_B.radius
+        if not (dot(m, n) > SAME_SIDE and abs(_separation(points, s_A, s_B, m) - gap) < PROOF_M):
             continue
-        f_A = _feature(shapes, s_A, where_A, ids_A, out, x_A)
-        f_B = _feature(shapes, s_B, where_B, ids_B, n, x_B)
-        f_A, f_B, m, length = refine(f_A, f_B, n, work)
-        is_inside = _is_on(s_A, where_A, f_A.x) and _is_on(s_B, where_B, f_B.x)
-        if is_inside and dot(m, n) > SAME_SIDE and _is_proved(shapes, s_A, s_B, m, length - f_A.radius - f_B.radius):
-            return f_A, f_B, m, length
-    f_A = Feature(x_A, 0, ZERO, ZERO, ZERO, shapes.radius[s_A.g])
-    return f_A, plane_feature(x_B, n, shapes.radius[s_B.g]), n, s
+        is_on_A = _is_on(points, index, s_A, where_A, ids_A, f_A.x, scaled(-1.0, m))
+        if is_on_A and _is_on(points, index, s_B, where_B, ids_B, f_B.x, m):
+            return True, f_A, f_B, m, length
+    f_A = Feature(x_A, 0, ZERO, ZERO, ZERO, s_A.radius)
+    return False, f_A, plane_feature(x_B, n, s_B.radius), n, dot(n, minus(x_A, x_B))

@@ -2,19 +2,18 @@
 
 The point v of C nearest to the origin is found over simplices of support points (C. Ericson, "Real-Time Collision
 Detection", 2005, sections 5.1 and 9.5). Along v / |v| the shapes are at least v . y / |v| apart, with y the support
-point against v, so a query ends as soon as that is more than `limit`, and else where |v| is within TOLERANCE_M of it.
+point against v, so a query ends as soon as that is more than `limit`, and else where |v| is within `tolerance` of it.
 """
 
 import numpy as np
 from numba import njit
 
-from contact_mpc.geometry.convex.support import Placed, Scratch, add_support
+from contact_mpc.geometry.convex.support import POINT_WIDTH, WEIGHT, Placed, add_support
 from contact_mpc.geometry.vectors import Vector, axpy, cross, dot, minus, row, scaled
-from contact_mpc.model.polytopes import Polytopes
+from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.compile_flags import COMPILED
 
 APART, BEYOND, OVERLAP = 0, 1, 2
-TOLERANCE_M = 1e-10
 TOUCHING_M = 1e-9  # nearer cores are left to EPA, which takes small gaps, too
 SAME_M = 1e-13
 MOST_ITERATIONS = 100
@@ -50,23 +49,23 @@ def triangle_weights(a: Vector, b: Vector, c: Vector) -> Vector:
 
 
 @njit(**COMPILED)
-def _segment_weights(work: Scratch) -> None:
-    a, b = row(work.y, 0), row(work.y, 1)
+def _segment_weights(work: FloatArray) -> None:
+    a, b = row(work, 0), row(work, 1)
     ab = minus(b, a)
     length2 = dot(ab, ab)
     t = min(max(-dot(ab, a) / length2, 0.0), 1.0) if length2 > 0.0 else 0.0
-    work.weights[0], work.weights[1] = 1.0 - t, t
+    work[0, WEIGHT], work[1, WEIGHT] = 1.0 - t, t
 
 
 @njit(**COMPILED)
-def _tetrahedron_weights(work: Scratch) -> bool:
+def _tetrahedron_weights(work: FloatArray) -> bool:
     """Write the weights of the nearest point of a tetrahedron; return whether the origin is inside, weights unset."""
     best, found, best_face = np.inf, (0.0, 0.0, 0.0), -1
     for face in range(4):  # without the point `face`
         i, j, k = (1 if face == 0 else 0), (1 if face > 1 else 2), (2 if face == 3 else 3)
-        a, b, c = row(work.y, i), row(work.y, j), row(work.y, k)
+        a, b, c = row(work, i), row(work, j), row(work, k)
         normal = cross(minus(b, a), minus(c, a))
-        own, other = -dot(normal, a), dot(normal, minus(row(work.y, face), a))
+        own, other = -dot(normal, a), dot(normal, minus(row(work, face), a))
         if own * other > 0.0:
             continue
         w = triangle_weights(a, b, c)
@@ -76,52 +75,48 @@ def _tetrahedron_weights(work: Scratch) -> bool:
     if best_face < 0:
         return True
     i, j, k = (1 if best_face == 0 else 0), (1 if best_face > 1 else 2), (2 if best_face == 3 else 3)
-    work.weights[best_face] = 0.0
-    work.weights[i], work.weights[j], work.weights[k] = found
+    work[best_face, WEIGHT] = 0.0
+    work[i, WEIGHT], work[j, WEIGHT], work[k, WEIGHT] = found
     return False
 
 
 @njit(**COMPILED)
-def _reduce(work: Scratch, count: int) -> int:
+def _reduce(work: FloatArray, count: int) -> int:
     """Drop the points without weight; return how many are left."""
     left = 0
     for i in range(count):
-        if work.weights[i] > 0.0:
+        if work[i, WEIGHT] > 0.0:
             if left != i:
-                work.weights[left] = work.weights[i]
-                work.id[left, 0], work.id[left, 1] = work.id[i, 0], work.id[i, 1]
-                for k in range(3):
-                    work.y[left, k], work.a[left, k], work.b[left, k] = work.y[i, k], work.a[i, k], work.b[i, k]
+                for k in range(POINT_WIDTH):
+                    work[left, k] = work[i, k]
             left += 1
     return left
 
 
 @njit(**COMPILED)
-def _nearest_on_simplex(work: Scratch, count: int) -> tuple[int, Vector]:
+def _nearest_on_simplex(work: FloatArray, count: int) -> tuple[int, Vector]:
     """Keep the points that span the nearest feature of a simplex to the origin; return how many, and the point.
 
     Four are left where the origin is inside a tetrahedron.
     """
-    work.weights[0] = 1.0
+    work[0, WEIGHT] = 1.0
     if count == 2:
         _segment_weights(work)
     elif count == 3:
-        work.weights[0], work.weights[1], work.weights[2] = triangle_weights(
-            row(work.y, 0), row(work.y, 1), row(work.y, 2)
-        )
+        work[0, WEIGHT], work[1, WEIGHT], work[2, WEIGHT] = triangle_weights(row(work, 0), row(work, 1), row(work, 2))
     elif count == 4 and _tetrahedron_weights(work):
         return 4, (0.0, 0.0, 0.0)
     count = _reduce(work, count)
     v = (0.0, 0.0, 0.0)
     for i in range(count):
-        v = axpy(work.weights[i], row(work.y, i), v)
+        v = axpy(work[i, WEIGHT], row(work, i), v)
     return count, v
 
 
 @njit(**COMPILED)
-def _is_known(work: Scratch, count: int, y: Vector) -> bool:
+def _is_known(work: FloatArray, count: int, y: Vector) -> bool:
     for i in range(count):
-        r = minus(row(work.y, i), y)
+        r = minus(row(work, i), y)
         if dot(r, r) < SAME_M * SAME_M:
             return True
     return False
@@ -129,21 +124,21 @@ def _is_known(work: Scratch, count: int, y: Vector) -> bool:
 
 @njit(**COMPILED)
 def nearest_points(
-    shapes: Polytopes, s_A: Placed, s_B: Placed, start: Vector, limit: float, work: Scratch
+    points: FloatArray, s_A: Placed, s_B: Placed, start: Vector, limit: float, tolerance: float, work: FloatArray
 ) -> tuple[int, int, Vector]:
     """Return the state (APART, BEYOND, OVERLAP), the points of the simplex in `work`, and v.
 
-    start is a first guess of v (not zero), limit a distance of the cores, m. Where BEYOND, v is (limit bound) times the
-    direction along which the cores are at least |v| apart.
+    start is a first guess of v (not zero), limit a distance of the cores and `tolerance` its accuracy, m. Where BEYOND,
+    v is the direction along which the cores are at least |v| apart.
     """
     v, count = start, 0
     for _ in range(MOST_ITERATIONS):
         length = np.sqrt(dot(v, v))
-        y = add_support(shapes, s_A, s_B, scaled(-1.0, v), work, count)
+        y = add_support(points, s_A, s_B, scaled(-1.0, v), work, count)
         bound = dot(v, y) / length
         if bound > limit:
             return BEYOND, count, scaled(bound / length, v)
-        if count > 0 and (length - bound < TOLERANCE_M or _is_known(work, count, y)):
+        if count > 0 and (length - bound < tolerance or _is_known(work, count, y)):
             break
         left, new = _nearest_on_simplex(work, count + 1)
         if left == 4 or dot(new, new) < TOUCHING_M * TOUCHING_M:

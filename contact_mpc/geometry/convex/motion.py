@@ -24,7 +24,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from contact_mpc.geometry.convex.support import Scratch
 from contact_mpc.geometry.vectors import Vector, axpy, cross, dot, minus, scaled
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.compile_flags import COMPILED
@@ -159,9 +158,8 @@ def _slid(f: Feature, a_0: float, a_1: float) -> Feature:
 
 
 @njit(**COMPILED)
-def refine(f_A: Feature, f_B: Feature, n: Vector, work: Scratch) -> tuple[Feature, Feature, Vector, float]:
+def refine(f_A: Feature, f_B: Feature, n: Vector, S: FloatArray) -> tuple[Feature, Feature, Vector, float]:
     """Return the features at their nearest points, the normal and the distance s, m, from a guess of n, by Newton."""
-    S = work.system
     f_A, f_B = independent(f_A, f_B)
     s = dot(n, minus(f_A.x, f_B.x))
     for _ in range(NEWTON_STEPS):
@@ -190,36 +188,34 @@ def refine(f_A: Feature, f_B: Feature, n: Vector, work: Scratch) -> tuple[Featur
 
 @njit(**COMPILED)
 def write_motion(
-    c: int,
-    f_A: Feature,
-    f_B: Feature,
-    n: Vector,
-    s: float,
-    work: Scratch,
-    N: FloatArray,
-    M: FloatArray,
-    T: FloatArray,
-    P: FloatArray,
-) -> None:
-    """Write N, M, T, P of contact c, whose features are at their nearest points."""
-    S = work.system
+    c: int, f_A: Feature, f_B: Feature, n: Vector, s: float, S: FloatArray,
+    N: FloatArray, M: FloatArray, T: FloatArray, P: FloatArray,
+) -> None:  # fmt: skip
+    """Write N, M, T, P of contact c, whose features are at their nearest points; S (5, 11) is a buffer."""
     e_0, e_1 = basis(n)
+    r = f_A.radius
+    if f_A.rank == 0 and f_B.rank == 2:  # a vertex over a face of B
+        turned = ((0.0, -r * n[2], r * n[1]), (r * n[2], 0.0, -r * n[0]), (-r * n[1], r * n[0], 0.0))  # r (e_k x n)
+        for k in range(3):
+            for i in range(3):
+                N[c, i, k] = M[c, i, k] = T[c, i, k] = 0.0
+                P[c, i, k] = turned[k][i]
+        return
     size = _write_system(S, f_A, f_B, n, s, e_0, e_1)
     for k in range(6):
         e = (1.0 if k % 3 == 0 else 0.0, 1.0 if k % 3 == 1 else 0.0, 1.0 if k % 3 == 2 else 0.0)
-        delta = e if k < 3 else scaled(f_A.radius, cross(e, n))
+        delta = e if k < 3 else scaled(r, cross(e, n))
         S[0, size + k], S[1, size + k] = dot(e_0, delta) / LENGTH_M, dot(e_1, delta) / LENGTH_M
         for i in range(size - 2):
-            turned = k >= 3 and i < f_A.rank
-            S[2 + i, size + k] = -dot(cross(e, _tangent(f_A, f_B, i)[0]), n) if turned else 0.0
+            is_turned = k >= 3 and i < f_A.rank
+            S[2 + i, size + k] = -dot(cross(e, _tangent(f_A, f_B, i)[0]), n) if is_turned else 0.0
     _eliminate(S, size, 6)
     for k in range(6):
         e = (1.0 if k % 3 == 0 else 0.0, 1.0 if k % 3 == 1 else 0.0, 1.0 if k % 3 == 2 else 0.0)
         dn = axpy(S[0, size + k], e_0, scaled(S[1, size + k], e_1))
-        moved = ZERO if k < 3 else scaled(f_A.radius, cross(e, n))
+        moved = axpy(-r, dn, scaled(r, cross(e, n)) if k >= 3 else ZERO)
         for i in range(f_A.rank):
             moved = axpy(LENGTH_M * S[2 + i, size + k], f_A.t_0 if i == 0 else f_A.t_1, moved)
-        moved = axpy(-f_A.radius, dn, moved)
         for i in range(3):
             if k < 3:
                 N[c, i, k], T[c, i, k] = dn[i], moved[i]

@@ -8,80 +8,25 @@ apart than `limit` the first row has a lower bound of the gap, and no motion.
 import numpy as np
 from numba import njit
 
-from contact_mpc.geometry.convex.manifold import (
-    Flat,
-    corner_feature,
-    crossing,
-    flat_part,
-    is_over,
-    other_feature,
-)
+from contact_mpc.geometry.convex.manifold import Flat, corner_feature, crossing, flat_part, is_over, other_feature
 from contact_mpc.geometry.convex.motion import Feature, refine, write_motion
-from contact_mpc.geometry.convex.nearest import Nearest, find_nearest
-from contact_mpc.geometry.convex.support import Placed, Scratch
+from contact_mpc.geometry.convex.nearest import Nearest, centres_apart, find_nearest
+from contact_mpc.geometry.convex.records import DISTANCE, GAP, NORMAL, OF_B, POINT, add_record, read_feature
+from contact_mpc.geometry.convex.support import Placed, Scratch, part
 from contact_mpc.geometry.crossing_edges import COS_FLAT
-from contact_mpc.geometry.vectors import Vector, axpy, dot, minus, row, scaled
+from contact_mpc.geometry.vectors import Vector, axpy, dot, minus, scaled
 from contact_mpc.model.polytopes import Polytopes
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.compile_flags import COMPILED
 
-SAME_POINT_M = 1e-9
 TINY_M = 1e-12
 
 
 @njit(**COMPILED)
-def _free_row(phi: FloatArray, p: FloatArray, first: int, count: int, gap: float, x: Vector) -> int:
-    """Return the row for a contact at x: a free one, else that of the largest gap if larger, else -1."""
-    largest = first + 1
-    for c in range(first, first + count):
-        r = minus(row(p, c), x)
-        if phi[c] < np.inf and dot(r, r) < SAME_POINT_M * SAME_POINT_M:
-            return -1
-        if c > first and phi[c] > phi[largest]:
-            largest = c
-    return largest if gap < phi[largest] else -1
-
-
-@njit(**COMPILED)
-def _write_row(
-    c: int, f_A: Feature, f_B: Feature, n: Vector, s: float, origin: Vector, work: Scratch,
-    phi: FloatArray, n_W: FloatArray, p: FloatArray, centre: FloatArray,
-    N: FloatArray, M: FloatArray, T: FloatArray, P: FloatArray,
-) -> None:  # fmt: skip
-    gap = s - f_A.radius - f_B.radius
-    w = axpy(-f_A.radius, n, axpy(1.0, f_A.x, origin))
-    middle = axpy(-0.5 * gap, n, w)
-    phi[c] = gap
-    for k in range(3):
-        n_W[c, k], p[c, k], centre[c, k] = n[k], middle[k], w[k]
-    write_motion(c, f_A, f_B, n, s, work, N, M, T, P)
-
-
-@njit(**COMPILED)
-def _add_row(
-    first: int, count: int, f_A: Feature, f_B: Feature, n: Vector, toward: Vector, origin: Vector, work: Scratch,
-    phi: FloatArray, n_W: FloatArray, p: FloatArray, centre: FloatArray,
-    N: FloatArray, M: FloatArray, T: FloatArray, P: FloatArray,
-) -> None:  # fmt: skip
-    """Write a contact of the flat parts, if its normal is within FLAT of `toward` and there is a row for it."""
-    is_round = dot(f_A.bend, f_A.bend) + dot(f_B.bend, f_B.bend) > 0.0
-    s = dot(n, minus(f_A.x, f_B.x))
-    if is_round:
-        f_A, f_B, n, s = refine(f_A, f_B, n, work)
-    if dot(n, toward) < COS_FLAT:
-        return
-    gap = s - f_A.radius - f_B.radius
-    middle = axpy(-f_A.radius - 0.5 * gap, n, axpy(1.0, f_A.x, origin))
-    c = _free_row(phi, p, first, count, gap, middle)
-    if c >= 0:
-        _write_row(c, f_A, f_B, n, s, origin, work, phi, n_W, p, centre, N, M, T, P)
-
-
-@njit(**COMPILED)
-def _normal(part: Flat, sign: float, r: Vector, toward: Vector) -> Vector:
+def _normal(flat: Flat, sign: float, r: Vector, toward: Vector) -> Vector:
     """Return the normal of a corner over a flat part of B (sign 1) or A (-1): that of the face, else along r."""
-    if part.corners > 2:
-        return scaled(sign, part.normal)
+    if flat.corners > 2:
+        return scaled(sign, flat.normal)
     length = np.sqrt(dot(r, r))
     if length < TINY_M:
         return toward
@@ -89,56 +34,86 @@ def _normal(part: Flat, sign: float, r: Vector, toward: Vector) -> Vector:
 
 
 @njit(**COMPILED)
-def _write_flat_contacts(
-    shapes: Polytopes, s_A: Placed, s_B: Placed, found: Nearest, first: int, count: int, origin: Vector, work: Scratch,
-    phi: FloatArray, n_W: FloatArray, p: FloatArray, centre: FloatArray,
-    N: FloatArray, M: FloatArray, T: FloatArray, P: FloatArray,
-) -> None:  # fmt: skip
-    n, away = found.n, scaled(-1.0, found.n)
-    part_A = flat_part(shapes, s_A, found.ids_A, away, 0, work)
-    part_B = flat_part(shapes, s_B, found.ids_B, n, 1, work)
-    if part_A.corners < 2 or part_B.corners < 2:
-        return
-    for i in range(part_A.corners):
-        f_A = corner_feature(s_A, part_A, 0, i, away, shapes.radius[s_A.g], work)
-        if is_over(f_A.x, part_B, 1, work):
-            f_B = other_feature(f_A.x, part_B, 1, work)
-            m = _normal(part_B, 1.0, minus(f_A.x, f_B.x), n)
-            _add_row(first, count, f_A, f_B, m, n, origin, work, phi, n_W, p, centre, N, M, T, P)
-    for i in range(part_B.corners):
-        f_B = corner_feature(s_B, part_B, 1, i, n, shapes.radius[s_B.g], work)
-        if is_over(f_B.x, part_A, 0, work):
-            f_A = other_feature(f_B.x, part_A, 0, work)
-            m = _normal(part_A, -1.0, minus(f_A.x, f_B.x), n)
-            _add_row(first, count, f_A, f_B, m, n, origin, work, phi, n_W, p, centre, N, M, T, P)
-    for i in range(part_A.corners if part_A.corners > 2 else 1):
-        for j in range(part_B.corners if part_B.corners > 2 else 1):
-            is_inside, f_A, f_B, m = crossing(i, j, part_A, part_B, n, work)
-            if is_inside:
-                _add_row(first, count, f_A, f_B, m, n, origin, work, phi, n_W, p, centre, N, M, T, P)
+def _add(found: int, count: int, f_A: Feature, f_B: Feature, n: Vector, toward: Vector, work: Scratch) -> int:
+    """Keep a contact of the flat parts, if its normal is within FLAT of `toward`; return how many are kept."""
+    s = dot(n, minus(f_A.x, f_B.x))
+    if dot(f_A.bend, f_A.bend) + dot(f_B.bend, f_B.bend) > 0.0:
+        f_A, f_B, n, s = refine(f_A, f_B, n, work.small)
+    if dot(n, toward) < COS_FLAT:
+        return found
+    return add_record(work.records, found, count, f_A, f_B, n, s)
 
 
 @njit(**COMPILED)
-def write_pair(
-    shapes: Polytopes, s_A: Placed, s_B: Placed, limit: float, first: int, count: int, origin: Vector, work: Scratch,
+def _add_flat_contacts(shapes: Polytopes, s_A: Placed, s_B: Placed, nearest: Nearest, count: int, work: Scratch) -> int:
+    """Collect the contacts of the flat parts around the nearest features; return how many there are with the first."""
+    n, away, found, small = nearest.n, scaled(-1.0, nearest.n), 1, work.small
+    flat_A = flat_part(shapes.points, shapes.lists, s_A, nearest.ids_A, away, 0, small)
+    if flat_A.corners < 2:
+        return found
+    flat_B = flat_part(shapes.points, shapes.lists, s_B, nearest.ids_B, n, 1, small)
+    if flat_B.corners < 2:
+        return found
+    for i in range(flat_A.corners):
+        f_A = corner_feature(s_A, flat_A, 0, i, away, small)
+        if is_over(f_A.x, flat_B, 1, small):
+            f_B = other_feature(f_A.x, flat_B, 1, small)
+            found = _add(found, count, f_A, f_B, _normal(flat_B, 1.0, minus(f_A.x, f_B.x), n), n, work)
+    for i in range(flat_B.corners):
+        f_B = corner_feature(s_B, flat_B, 1, i, n, small)
+        if is_over(f_B.x, flat_A, 0, small):
+            f_A = other_feature(f_B.x, flat_A, 0, small)
+            found = _add(found, count, f_A, f_B, _normal(flat_A, -1.0, minus(f_A.x, f_B.x), n), n, work)
+    for i in range(flat_A.corners if flat_A.corners > 2 else 1):
+        for j in range(flat_B.corners if flat_B.corners > 2 else 1):
+            is_crossing, f_A, f_B, m = crossing(i, j, flat_A, flat_B, n, small)
+            if is_crossing:
+                found = _add(found, count, f_A, f_B, m, n, work)
+    return found
+
+
+@njit(**COMPILED)
+def collect_contacts(
+    shapes: Polytopes, g_A: int, s_A: Placed, g_B: int, s_B: Placed, limit: float, count: int, work: Scratch
+) -> tuple[int, float, Vector]:
+    """Write the contacts of a pair to `work.records`, at most `count`, seen from the frame of B.
+
+    Returns how many, the least gap, m, and its normal; 0 where shapes are further apart than `limit`, m, with a bound
+    of the gap and its direction.
+    """
+    apart, bound = centres_apart(shapes, g_A, s_A, g_B, s_B)
+    if bound > limit:
+        return 0, bound, scaled(1.0 / np.sqrt(dot(apart, apart)), apart)
+    nearest = find_nearest(shapes, s_A, s_B, apart, limit, work)
+    if not nearest.is_near:
+        return 0, nearest.distance - s_A.radius - s_B.radius, nearest.n
+    found = add_record(work.records, 0, 1, nearest.f_A, nearest.f_B, nearest.n, nearest.distance)
+    if count > 1:
+        found = _add_flat_contacts(shapes, s_A, s_B, nearest, count, work)
+    return found, work.records[0, GAP], nearest.n
+
+
+@njit(**COMPILED)
+def write_contacts(
+    found: int, first: int, count: int, bound: float, toward: Vector, origin: Vector, work: Scratch,
     phi: FloatArray, n_W: FloatArray, p: FloatArray, centre: FloatArray,
     N: FloatArray, M: FloatArray, T: FloatArray, P: FloatArray,
 ) -> None:  # fmt: skip
-    """Write the contacts of a pair to the rows first to first + count - 1.
-
-    Shapes are seen from `origin` (in the world), where phi, n_W, p, centre and N, M, T, P stand, too.
-    """
-    for c in range(first + 1, first + count):
-        phi[c] = np.inf
-    found = find_nearest(shapes, s_A, s_B, limit, work)
-    if found.is_near:
-        _write_row(first, found.f_A, found.f_B, found.n, found.distance, origin, work, phi, n_W, p, centre, N, M, T, P)
-        if count > 1:
-            _write_flat_contacts(shapes, s_A, s_B, found, first, count, origin, work, phi, n_W, p, centre, N, M, T, P)
+    """Write what `collect_contacts` left to the rows first to first + count - 1, moved to the world by `origin`."""
+    records = work.records
+    for c in range(count):
+        phi[first + c] = np.inf
+    if found == 0:
+        phi[first] = bound
+        for i in range(3):
+            n_W[first, i], centre[first, i], p[first, i] = toward[i], origin[i], origin[i]
+            for k in range(3):
+                N[first, i, k] = M[first, i, k] = T[first, i, k] = P[first, i, k] = 0.0
         return
-    phi[first] = found.distance - shapes.radius[s_A.g] - shapes.radius[s_B.g]
-    for i in range(3):
-        n_W[first, i], centre[first, i] = found.n[i], found.f_A.x[i] + origin[i]
-        p[first, i] = 0.5 * (found.f_A.x[i] + found.f_B.x[i]) + origin[i]
-        for k in range(3):
-            N[first, i, k] = M[first, i, k] = T[first, i, k] = P[first, i, k] = 0.0
+    for c in range(found):
+        f_A, f_B, n = read_feature(records, c, 0), read_feature(records, c, OF_B), part(records, c, NORMAL)
+        w, x = axpy(-f_A.radius, n, f_A.x), part(records, c, POINT)
+        phi[first + c] = records[c, GAP]
+        for i in range(3):
+            n_W[first + c, i], p[first + c, i], centre[first + c, i] = n[i], x[i] + origin[i], w[i] + origin[i]
+        write_motion(first + c, f_A, f_B, n, records[c, DISTANCE], work.small, N, M, T, P)
