@@ -7,8 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from contact_mpc.model.polytopes import outward_triangles
-from contact_mpc.model.urdf import Urdf
+from contact_mpc.model.urdf import DRAKE, Urdf
 from contact_mpc.settings.arrays import FloatArray
+
+ET.register_namespace("drake", DRAKE.strip("{}"))  # engines know the prefix, not the name
 
 
 @cache
@@ -36,4 +38,4 @@ def name_hulls(robot: ET.Element, urdf: Urdf, size_scale: float) -> None:
             if mesh is not None:
                 mesh.attrib.pop("scale", None)
                 mesh.set("filename", str(hull_file(size_scale * shape.vertices)))
-                ET.SubElement(mesh, "{http://drake.mit.edu}declare_convex")
+                ET.SubElement(mesh, f"{DRAKE}declare_convex")

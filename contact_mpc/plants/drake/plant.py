@@ -80,7 +80,8 @@ class DrakePlant:
         self.reset(system.q_default)
 
     def _add_part(self, part: PlantPart) -> ModelInstanceIndex:
-        (instance,) = Parser(self._plant).AddModelsFromString(part.urdf_text, "urdf")
+        text = part.urdf_text.replace('filename="/', 'filename="file:///')  # Drake takes no bare paths in a string
+        (instance,) = Parser(self._plant).AddModelsFromString(text, "urdf")
         if not part.is_free:
             root = self._plant.GetBodyByName(part.root, instance)
             X_WR = RigidTransform(RotationMatrix(part.X_WR.R), part.X_WR.p)
