@@ -55,7 +55,7 @@ def test_task_loads_finds_its_parameters_and_asks_for_a_start(tmp_path: Path, mo
     for file in (found.task_file, found.system_file):
         assert len(file.read_text().splitlines()) <= 20
     task = load_task(found.task_file)
-    assert task.planner == {"minimum_force_n": pytest.approx(2.9), "grasp_friction": 0.4}
+    assert task.planner == {"minimum_force_n": pytest.approx(3.0), "grasp_friction": 0.4}
     loop = load_loop_config(default_parameter_file(task))
     assert loop.tracker.horizon_steps == 5
     with pytest.raises(PlanError, match="no start; find one: contact-mpc plan .* --grasp --write"):
