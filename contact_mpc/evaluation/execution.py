@@ -1,10 +1,11 @@
 """A tree's plan executed in a plant, from the plan's own start, and judged by the goal of its problem.
 
-Four ways: `open_loop` plays the commands, `tracked` follows the plan by the tracker, `replanned` follows it part by
+Five ways: `open_loop` plays the commands, `tracked` follows the plan by the tracker, `replanned` follows it part by
 part and plans again where the object is not where the plan has it (`contact_mpc.planning.tree.segments`), and `chosen`
-lets MuJoCo roll-outs choose among the new plans. All run in the loop of `contact_mpc.loop.closed_loop`, with its
-sensors, estimator and bridge. The tracker never gives up here: what is asked is where a plan ends. Success is the true
-object within the problem's tolerances, and within 5 deg and 10 mm.
+lets MuJoCo roll-outs choose among the new plans. `played` does so too, but nothing stands between plan and plant, and
+the true state is known between parts (`contact_mpc.loop.plant_world`). The others run in the loop of
+`contact_mpc.loop.closed_loop`, with its sensors, estimator and bridge. The tracker never gives up here: what is asked
+is where a plan ends. Success is the true object within the problem's tolerances, and within 5 deg and 10 mm.
 """
 
 from dataclasses import dataclass, replace
@@ -16,17 +17,22 @@ from contact_mpc.errors import PlanError, StackError
 from contact_mpc.evaluation.trials import Disturbance, draw_trial
 from contact_mpc.loop.closed_loop import ClosedLoop
 from contact_mpc.loop.config import LoopConfig, load_loop_config
+from contact_mpc.loop.confirmed_plan import confirm
 from contact_mpc.loop.log import ClosedLoopResult
+from contact_mpc.loop.plant_world import PlantWorld
 from contact_mpc.model.rotations import rotation_log
 from contact_mpc.planning.tree.problem import Problem
+from contact_mpc.plants.common.perturbation import PlantPerturbation
+from contact_mpc.plants.common.sensors import SensorConfig
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.yaml_files import validate
 from contact_mpc.task.node_parameters import default_parameter_file
 from contact_mpc.task.plan import Plan
 from contact_mpc.task.task import Goal, TaskConfig
 
+PLAYED = "played"
 WAYS = {  # by the controller that follows the plan
-    "open_loop": "playback", "tracked": "tracker", "replanned": "reorient", "chosen": "reorient_rollouts",
+    "open_loop": "playback", "tracked": "tracker", PLAYED: "", "replanned": "reorient", "chosen": "reorient_rollouts",
 }  # fmt: skip
 REPLANNED = ("replanned", "chosen")
 MOST_DEG, MOST_MM = 5.0, 10.0  # of success, or the problem's tolerances where tighter
@@ -133,6 +139,9 @@ def execute(
     settings : tuple of str
         "node.key=value" in place of parameters of the nodes.
     """
+    if way == PLAYED:
+        trial = draw_trial(seed, disturbance_of(problem), SensorConfig(), scale)
+        return _play(problem, plan, engine, trial.perturbation)
     plan_s = float(plan.times_s[-1])
     duration_s = REPLANNED_TIMES * plan_s + REPLANNED_S if way in REPLANNED else plan_s
     task = task_of_plan(problem, plan, duration_s)
@@ -147,6 +156,21 @@ def execute(
     except StackError as error:
         return _failed(way, str(error))
     return _judge(problem, way, result, loop)
+
+
+def _play(problem: Problem, plan: Plan, engine: str, perturbation: PlantPerturbation) -> Execution:
+    """Play a plan part by part in a plant whose state is known."""
+    from contact_mpc.loop.confirmation import MujocoConfirmation
+
+    task_of_plan(problem, plan)
+    world = PlantWorld(engine, problem.system, plan.q[0], perturbation)
+    done = confirm(problem, plan, MujocoConfirmation(problem.system), world, world.q)
+    angle, distance = problem.errors(world.q)
+    deg, mm = tolerances(problem)
+    is_success = angle <= deg and distance <= mm
+    reason = "" if is_success else f"{done.reason}; ends {angle:.1f} deg, {distance:.0f} mm off"
+    times_s, q = done.plan.times_s, done.plan.q
+    return Execution(PLAYED, is_success, False, angle, distance, float(times_s[-1]), reason, times_s, q)
 
 
 def _judge(problem: Problem, way: str, result: ClosedLoopResult, loop: ClosedLoop) -> Execution:

@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 from mujoco import rollout
 
+from contact_mpc.loop.confirmed_plan import SETTLE_S
 from contact_mpc.model.system import System
 from contact_mpc.plants.common.perturbation import PlantPerturbation
 from contact_mpc.plants.mujoco.plant import MujocoPlant
@@ -17,7 +18,6 @@ from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
 
 STEP_S = 0.002  # of the roll-outs, s: a third of the contacts' time constant
-SETTLE_S = 3.0
 # Friction and mass as factors on the system's, size as one on the objects' shapes: the nominal plant first.
 DRAWS = ((1.0, 1.0, 1.0), (0.75, 1.1, 0.99), (0.65, 0.9, 1.01), (0.85, 1.0, 1.0))
 

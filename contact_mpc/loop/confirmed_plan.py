@@ -9,16 +9,17 @@ is.
 """
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from contact_mpc.loop.confirmation import SETTLE_S, MujocoConfirmation
 from contact_mpc.planning.tree.problem import Problem
-from contact_mpc.planning.tree.segments import FREE_S, OFF_RAD, TreeSegments, object_distance
+from contact_mpc.planning.tree.segments import FREE_S, OFF_RAD, Physics, TreeSegments, object_distance
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
 
 MOST_PARTS = 60
+SETTLE_S = 3.0  # for which the last command of a part is held
 REST_RAD = 0.005  # from where the object comes to rest, global metric, up to which a part of the plan waits for it
 LEAST_PAUSE_S = 0.3
 ROWS_S = 0.05  # between rows of the plan
@@ -46,11 +47,45 @@ class ConfirmedPlan:
     reason: str
 
 
-def confirm(problem: Problem, plan: Plan, physics: MujocoConfirmation) -> ConfirmedPlan:
-    """Play a plan in physics, plan again where it fails, and return what was played."""
+class World(Protocol):
+    """Where a plan is played."""
+
+    def ways(self, q: FloatArray, plan: Plan, settle_s: float = SETTLE_S, row_s: float = ROWS_S) -> FloatArray:
+        """Return the motions (draws, n, n_q) from rest at q (n_q,), settle_s longer than the plan, the nominal first.
+
+        A world that cannot go back is at q.
+        """
+        ...
+
+
+class RollOuts(World, Physics, Protocol):
+    """A world that can go back, in several draws: `contact_mpc.loop.confirmation`."""
+
+
+def confirm(
+    problem: Problem,
+    plan: Plan,
+    physics: RollOuts,
+    world: World | None = None,
+    start_q: FloatArray | None = None,
+) -> ConfirmedPlan:
+    """Play a plan in physics, or in another world, plan again where it fails, and return what was played.
+
+    Parameters
+    ----------
+    problem, plan
+        A plan of the problem.
+    physics : RollOuts
+        What chooses among new plans.
+    world : World, optional
+        Where the plan is played; physics itself by default.
+    start_q : (n_q,) array, optional
+        Where the world starts; at the plan's start by default.
+    """
     segments = TreeSegments(problem, physics=physics)
     segments.begin(plan)
-    q, u = plan.q[0], plan.u[0]
+    q, u = plan.q[0] if start_q is None else start_q, plan.u[0]
+    world = physics if world is None else world
     times_s, rows_q, rows_u = [np.zeros(1)], [q[None]], [u[None]]
     free_s: list[tuple[float, float]] = []
     robustness: list[float] = []
@@ -60,7 +95,7 @@ def confirm(problem: Problem, plan: Plan, physics: MujocoConfirmation) -> Confir
         if segment is None or segment.plan is None:
             reason = "" if segment is None else segment.reason
             break
-        ways = physics.ways(q, segment.plan, row_s=ROWS_S)
+        ways = world.ways(q, segment.plan, row_s=ROWS_S)
         ends = ways[:, -1]
         robustness.append(float(np.mean([object_distance(problem, ends[0], end) <= OFF_RAD for end in ends])))
         begin_s = float(times_s[-1][-1])

@@ -37,6 +37,7 @@ from contact_mpc.task.plan import Plan, load_plan, save_plan
 ENGINES = ("drake", "mujoco")
 LEAST_RATE = 0.95  # of the last way, that every system shall reach
 NO_PLAN = "no plan"
+USUAL = ("open_loop", "tracked", "chosen")
 ERRORS = ("angle_error_deg", "position_error_mm")
 
 
@@ -47,7 +48,7 @@ def execution(
     plant: Annotated[str, typer.Option(help="Physics: drake or mujoco.")] = "drake",
     disturbance_scale: DisturbanceScale = 0.0,
     plans: Annotated[Path, typer.Option(help="Folder that plans are kept in.")] = Path("out/execution"),
-    way: Annotated[list[str] | None, typer.Option(help=f"Of {', '.join(WAYS)}; repeat it; else all.")] = None,
+    way: Annotated[list[str] | None, typer.Option(help=f"Of {', '.join(WAYS)}; repeat it.")] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="NODE.KEY=VALUE, as in `run`.")] = None,
     report: Annotated[Path | None, typer.Option(help="Folder for an HTML page with table and animation.")] = None,
     is_confirmed: Annotated[
@@ -61,7 +62,7 @@ def execution(
         raise ConfigError(f"--plant {plant} is unknown; allowed: {', '.join(ENGINES)}")
     if unknown := sorted(set(way or ()) - set(WAYS)):
         raise ConfigError(f"--way {unknown[0]} is unknown; allowed: {', '.join(WAYS)}")
-    ways = [name for name in WAYS if name in (way or WAYS)]
+    ways = [name for name in WAYS if name in (way or USUAL)]
     paths = {Path(name).stem: load_problem(name).path for name in systems or resource_names("planning")}
     options = (plans, is_confirmed, ways, plant, disturbance_scale, tuple(settings or ()))
     tasks = [(path, seed + k, *options) for path in paths.values() for k in range(seeds)]

@@ -1,0 +1,71 @@
+"""Plans played in physics: roll-outs agree with the plant, what fails is planned again, what cannot be is told."""
+
+import numpy as np
+import pytest
+
+from contact_mpc.errors import PlanError
+from contact_mpc.loop.confirmation import MujocoConfirmation
+from contact_mpc.loop.confirmed_plan import LEAST_PAUSE_S, SETTLE_S, confirm
+from contact_mpc.loop.plant_world import PlantWorld
+from contact_mpc.planning.tree import segments
+from contact_mpc.planning.tree.problem import Problem, load_problem, with_goal
+from contact_mpc.plants.common.perturbation import PlantPerturbation
+from contact_mpc.task.plan import Plan
+
+PUSH_M, PUSH_S = 0.06, 2.0
+AGREE_M = 1e-3  # m, rad: roll-outs take steps of 2 ms, the plant of 1 ms
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    return load_problem("planar_pushing")
+
+
+@pytest.fixture(scope="module")
+def physics(problem: Problem) -> MujocoConfirmation:
+    return MujocoConfirmation(problem.system)
+
+
+def push(problem: Problem) -> Plan:
+    """Return a straight push along y, with the box at rest where the pusher's spring leaves it."""
+    q = np.tile(problem.configuration(problem.start_u, problem.start_a), (2, 1))
+    u = q[:, problem.system.n_q_u :].copy()
+    u[1, 1] += PUSH_M
+    q[1, problem.system.n_q_u + 1] += PUSH_M
+    q[1, 1] += PUSH_M - 0.01  # the pusher starts 1 cm from the box
+    provenance = {"seed": 0, "parameters": problem.file.model_dump(mode="json")}
+    return Plan(np.array([0.0, PUSH_S]), q, u, np.zeros_like(u), np.zeros((2, 0, 3)), provenance)
+
+
+def test_roll_out_of_the_nominal_draw_is_the_plants_motion(problem: Problem, physics: MujocoConfirmation) -> None:
+    plan = push(problem)
+    rolled = physics.ways(plan.q[0], plan, row_s=0.5)
+    world = PlantWorld("mujoco", problem.system, plan.q[0], PlantPerturbation())
+    played = world.ways(plan.q[0], plan, row_s=0.5)[0]
+    np.testing.assert_allclose(rolled[0], played, atol=AGREE_M)
+    assert rolled[0, -1, 1] - plan.q[0, 1] == pytest.approx(PUSH_M - 0.01, abs=5e-3)
+    assert np.ptp(rolled[:, -1, 1]) > 1e-4  # boxes of other sizes are met sooner or later
+
+
+def test_plan_that_leads_to_the_goal_is_confirmed_as_it_was_played(
+    problem: Problem, physics: MujocoConfirmation
+) -> None:
+    goal = with_goal(problem, {"box_x_m": 0.0, "box_y_m": 0.5 + PUSH_M - 0.01, "box_turn_rad": 0.0})
+    done = confirm(goal, push(goal), physics)
+    assert done.is_confirmed, done.reason
+    assert done.plan.provenance["confirmed"] is True and len(done.robustness) == 1
+    assert PUSH_S + LEAST_PAUSE_S <= done.plan.times_s[-1] <= PUSH_S + SETTLE_S
+    assert goal.is_reached(done.plan.q[-1])
+    assert np.all(np.diff(done.plan.times_s) > 0.0)
+
+
+def test_what_no_plan_leads_on_from_is_kept_and_told(
+    problem: Problem, physics: MujocoConfirmation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_args: object, **_kwargs: object) -> None:
+        raise PlanError("no tree")
+
+    monkeypatch.setattr(segments, "plan_globally", refuse)
+    done = confirm(problem, push(problem), physics)
+    assert not done.is_confirmed and done.reason == "no tree"
+    assert done.plan.provenance["confirmed"] is False and len(done.plan.times_s) > 2
