@@ -7,7 +7,8 @@ from setuptools import find_packages, setup
 NAME = "contact_mpc"
 ROOT = Path(__file__).resolve().parent
 NODES = ("state_estimator", "mpc_tracker", "trajectory_server", "command_bridge", "plant", "recorder")
-TOOLS = ("bag_player", "lifecycle_manager", "mock_driver", "goal_server")  # nodes that the launch files need besides
+# nodes that the launch files need besides
+TOOLS = ("bag_player", "lifecycle_manager", "mock_driver", "goal_server", "viewer")
 # ament and colcon read the version here, Python code reads contact_mpc.version: test_package.py keeps them equal.
 VERSION = "0.1.0"
 
@@ -16,6 +17,7 @@ DRAKE = ["drake>=1.51,<2"]
 MUJOCO = ["mujoco>=4,<5"]
 BAGS = ["rosbags>=0.11.9,<0.12"]
 REPORT = ["plotly>=7,<8"]
+VIEW = ["trimesh>=4.5,<6", "viser>=1.0,<2"]
 CONTACT_IMPLICIT = ["casadi>=3.8,<3.9"]
 DOCS = ["furo>=2025", "myst-parser>=5,<6", "pillow>=11", "sphinx>=9,<10", "websockets>=14"]
 EXAMPLES = ["matplotlib>=3.9,<4"]
@@ -23,6 +25,7 @@ TEST = ["hypothesis>=6.170", "pytest>=8.3,<10", "pytest-timeout>=2.4,<3"]  # `co
 DEV = [
     *TEST,
     *DOCS,
+    *VIEW,
     *EXAMPLES,
     *CONTACT_IMPLICIT,
     "colcon-common-extensions>=0.3",
@@ -87,6 +90,7 @@ setup(
         "mujoco": MUJOCO,
         "bags": BAGS,
         "report": REPORT,
+        "view": VIEW,
         "contact-implicit": CONTACT_IMPLICIT,
         "examples": [*EXAMPLES, *DRAKE],
         "demo": [*ROS, *DRAKE, *BAGS, *REPORT],

@@ -29,7 +29,8 @@ ALLOWED = {
     "evaluation": {"model", "task", "planning", "control", "plants", "loop"},
     "bags": {"model", "task", "estimation", "planning", "control", "loop"},
     "report": {"model", "task", "estimation", "planning", "control", "plants", "loop", "evaluation", "bags"},
-    "ros": {"model", "task", "estimation", "planning", "control", "plants", "loop", "evaluation", "bags"},
+    "view": {"model", "task", "report"},
+    "ros": {"model", "task", "estimation", "planning", "control", "plants", "loop", "evaluation", "bags", "view"},
     "examples": {"model", "geometry", "dynamics", "plants"},
 }
 TOP = {"cli"}  # may import everything
@@ -40,6 +41,8 @@ EXTRAS = {
     "rosbags": {"bags", "ros", "cli"},
     "plotly": {"report"},
     "casadi": {"planning", "cli"},
+    "viser": {"view"},
+    "trimesh": {"view", "model", "importing"},
     "matplotlib": {"examples"},
     "typer": {"cli"},
     "rich": {"cli"},

@@ -10,17 +10,21 @@ from contact_mpc.cli.compiling import compile_first
 from contact_mpc.task.task import TaskConfig
 
 
+def endless_domain(domain: int | None) -> int:
+    """Return the ROS domain of an endless run: the given one, else ROS_DOMAIN_ID, else 0, where others look for it."""
+    return int(os.environ.get("ROS_DOMAIN_ID") or 0) if domain is None else domain
+
+
 def run_endless(
-    config: TaskConfig, options: Any, folder: Path, domain: int | None, as_json: bool
+    config: TaskConfig, options: Any, folder: Path, domain: int, as_json: bool
 ) -> tuple[dict[str, Any], bool, str]:
     """Run the stack until Ctrl-C, its regular end; returns what `emit` prints: counts of the goals by their end.
 
-    Its ROS domain is `domain`, else ROS_DOMAIN_ID, else 0, where other programs look for it. Nothing is recorded.
+    Nothing is recorded.
     """
     from contact_mpc.ros.stack.endless_session import run_until_interrupted
     from contact_mpc.ros.stack.run_parameters import build_parameters
 
-    chosen = int(os.environ.get("ROS_DOMAIN_ID") or 0) if domain is None else domain
     options = replace(options, endless=True, recorded=False)
     parameters = build_parameters(config, options, folder.resolve(), folder / "plan.npz")
     compile_first(options.plant)
@@ -33,7 +37,7 @@ def run_endless(
         newest.update(values)
 
     namespace = "/" + config.system.config.robots[0].name
-    run_until_interrupted(namespace, parameters, folder.resolve(), chosen, report)
+    run_until_interrupted(namespace, parameters, folder.resolve(), domain, report)
     counts = {key: int(value) for key, value in newest.items() if value.isdigit() and key != "goal_ns"}
     summary = ", ".join(f"{value} {key}" for key, value in counts.items()) or "no goals"
     return {"task": config.name, "plant": options.plant, "clock": options.clock, **counts}, as_json, summary

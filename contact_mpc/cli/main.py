@@ -25,6 +25,7 @@ COMMANDS = {
     "example": Command("contact_mpc.cli.example", "Run a published result of the contact model, with plots and data."),
     "show": Command("contact_mpc.cli.show", "Show what is in a system or a task, in words and as a page."),
     "import": Command("contact_mpc.cli.import_robot", "Make a system of a URDF, xacro or MJCF file of one's own."),
+    "view": Command("contact_mpc.cli.view", "Show a running stack in a browser, where its goal can be dragged."),
     "list": Command("contact_mpc.cli.list", "List the tasks, planning problems, systems, robots and examples."),
     "doctor": Command("contact_mpc.cli.doctor", "Check what is installed, what is missing and what to do about it."),
 }

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from contact_mpc.cli.compiling import compile_first
-from contact_mpc.cli.endless import run_endless
+from contact_mpc.cli.endless import endless_domain, run_endless
 from contact_mpc.cli.interrupts import interruptible
 from contact_mpc.cli.tree_plan import is_tree_plan, require_start, task_of_plan_file, write_tree_plan
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit, require_writable
@@ -84,12 +84,16 @@ def run(
     endless: Annotated[
         bool, typer.Option("--endless", help="Run without an end and take goals: see `contact-mpc goal`.")
     ] = False,
+    view: Annotated[bool, typer.Option("--view", help="Show the run in a browser while it lasts.")] = False,
+    port: Annotated[int, typer.Option(min=1024, max=65535, help="Port of the page of --view.")] = 8080,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Run a task in closed loop and judge it; the exit code is 0 only if the task's goal was met."""
     PLANTS.check(plant)
     _check_choices(clock=(clock, CLOCKS), interface=(interface, (None, *INTERFACES)))
     _require_packages(plant)
+    if view:
+        require_packages("run --view", "viser")
     from contact_mpc.ros.stack.run_parameters import RunOptions
     from contact_mpc.task.node_parameters import default_parameter_file
 
@@ -112,9 +116,11 @@ def run(
         chosen = (*(settings or ()), *_mode(config, receding_horizon))
         options = RunOptions(plant, clock, seed, params or default_parameter_file(config), interface, chosen)
         if endless:
-            emit(*run_endless(config, options, folder, domain, as_json))
+            chosen_domain = endless_domain(domain)
+            with viewed(config, folder.resolve(), chosen_domain, port if view else None):
+                emit(*run_endless(config, options, folder, chosen_domain, as_json))
             return
-        execute(config, options, folder, plan, domain)
+        execute(config, options, folder, plan, domain, port if view else None)
     metrics, page = judge(folder, config, report, options, plan)
     result = {
         "task": config.name,
@@ -132,7 +138,14 @@ def run(
     raise typer.Exit(0 if metrics.goal_met else EXIT_GOAL_MISSED)
 
 
-def execute(config: TaskConfig, options: Any, folder: Path, plan_file: Path | None, domain: int | None) -> None:
+def execute(
+    config: TaskConfig,
+    options: Any,
+    folder: Path,
+    plan_file: Path | None,
+    domain: int | None,
+    view_port: int | None = None,
+) -> None:
     """Start the stack, make the plan meanwhile (of a push before), and follow the run to its end."""
     from contact_mpc.ros.stack.run_parameters import build_parameters
     from contact_mpc.ros.stack.run_session import RunSession
@@ -149,7 +162,21 @@ def execute(config: TaskConfig, options: Any, folder: Path, plan_file: Path | No
         session.start()
         if plan_file is None and not is_push(config):
             write_plan(config, plan_path)
-        session.run(show)
+        with viewed(config, folder.resolve(), session.stack.domain, view_port):
+            session.run(show)
+
+
+@contextmanager
+def viewed(config: TaskConfig, folder: Path, domain: int, port: int | None) -> Iterator[None]:
+    """Show a stack in a browser where a port is given."""
+    if port is None:
+        yield
+        return
+    from contact_mpc.ros.stack.viewing import viewing
+
+    typer.echo(f"the view is at http://127.0.0.1:{port}", err=True)
+    with viewing(config.system, folder, domain, port):
+        yield
 
 
 def write_plan(config: TaskConfig, path: Path) -> None:

@@ -11,6 +11,7 @@ EXTRA_OF = {
     "mujoco": "mujoco",
     "rosbags": "bags",
     "plotly": "report",
+    "viser": "view",
     "casadi": "contact-implicit",
     "matplotlib": "examples",
 }

@@ -1,0 +1,44 @@
+"""``contact-mpc view TASK``: the live view of a running stack in a browser, simulated or real."""
+
+import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
+
+import os
+from typing import Annotated
+
+import typer
+
+from contact_mpc.model.system import System
+from contact_mpc.model.system_builder import load_system
+from contact_mpc.settings.extras import require_packages
+from contact_mpc.settings.resources import resource_names
+from contact_mpc.task.task import load_task
+
+LOOPBACK = "127.0.0.1"
+
+
+def view(
+    task: Annotated[str, typer.Argument(help="Task or system that the stack runs: a name, or the path of a YAML.")],
+    port: Annotated[int, typer.Option(min=1024, max=65535, help="Port of the page.")] = 8080,
+    host: Annotated[str, typer.Option(help="Address of the page; by default seen on this machine alone.")] = LOOPBACK,
+    domain: Annotated[int | None, typer.Option(help="ROS domain of the stack; ROS_DOMAIN_ID where left out.")] = None,
+    namespace: Annotated[str, typer.Option(help="Namespace of the stack; the first robot's name where left out.")] = "",
+) -> None:
+    """Show a running stack in a browser; the goal can be dragged there, and the bridge stopped. Ends with Ctrl-C."""
+    require_packages("view", "rclpy", "viser")
+    system = _system(task)
+    if domain is not None:
+        os.environ["ROS_DOMAIN_ID"] = str(domain)
+    from contact_mpc.ros.nodes.viewer import main
+    from contact_mpc.ros.stack.discovery import loopback_environment
+    from contact_mpc.ros.stack.viewing import viewer_arguments
+
+    os.environ.update(loopback_environment())
+    main(["--ros-args", *viewer_arguments(system, namespace or f"/{system.config.robots[0].name}", port, host)])
+
+
+def _system(name: str) -> System:
+    return (
+        load_system(name)
+        if name in resource_names("systems") and name not in resource_names("tasks")
+        else (load_task(name).system)
+    )
