@@ -16,10 +16,10 @@ from contact_mpc.control.bridge.config import BridgeConfig
 from contact_mpc.control.bridge.status import BridgeCommand, BridgeMode
 from contact_mpc.errors import InputError
 from contact_mpc.model.system import System
+from contact_mpc.ros.bridge.input import BridgeInput
 from contact_mpc.ros.faults.adversary import MS, Adversary
 from contact_mpc.ros.faults.change_judge import ChangeJudge
 from contact_mpc.ros.messages import conversions as messages
-from contact_mpc.ros.nodes.bridge_input import BridgeInput
 
 ROUNDING = 1e-9
 SILENCE_MS = 60

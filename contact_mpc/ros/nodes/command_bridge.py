@@ -25,15 +25,15 @@ from contact_mpc.control.bridge.config import BridgeConfig, Number
 from contact_mpc.control.bridge.status import BridgeCommand, Cause
 from contact_mpc.errors import ConfigError, InputError
 from contact_mpc.model.system_builder import load_system
+from contact_mpc.ros.bridge.input import BridgeInput
+from contact_mpc.ros.bridge.safety_report import SafetyReport, level_of
+from contact_mpc.ros.bridge.sources import BridgeSources
+from contact_mpc.ros.bridge.timing import Timing
+from contact_mpc.ros.bridge.warm_up import warm_up
 from contact_mpc.ros.driver.command_output import CommandOutput
 from contact_mpc.ros.driver.config import DriverConfig
 from contact_mpc.ros.driver.joint_parts import DEPTH
 from contact_mpc.ros.messages import conversions as messages
-from contact_mpc.ros.nodes.bridge_input import BridgeInput
-from contact_mpc.ros.nodes.bridge_sources import BridgeSources
-from contact_mpc.ros.nodes.bridge_timing import Timing
-from contact_mpc.ros.nodes.bridge_warm_up import warm_up
-from contact_mpc.ros.nodes.safety_report import SafetyReport, level_of
 from contact_mpc.ros.runtime.direct_reader import DirectReader
 from contact_mpc.ros.runtime.node import ContactNode
 from contact_mpc.ros.runtime.node_process import freeze_garbage, run_node

@@ -16,7 +16,7 @@ import json, sys
 from numba.core.dispatcher import Dispatcher
 from contact_mpc.task.plan import load_plan
 from contact_mpc.task.task import load_task
-from contact_mpc.ros.nodes.bridge_warm_up import warm_up
+from contact_mpc.ros.bridge.warm_up import warm_up
 from contact_mpc.loop.closed_loop import ClosedLoop
 from contact_mpc.loop.config import load_loop_config
 

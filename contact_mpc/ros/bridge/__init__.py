@@ -1,0 +1,1 @@
+"""What the bridge node is made of besides its core: input, sources of messages, timing, warm-up, safety report."""
