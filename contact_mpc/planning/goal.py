@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from contact_mpc.errors import ConfigError
+from contact_mpc.errors import ConfigError, PlanError
 from contact_mpc.model.rotations import rotation_log
 from contact_mpc.planning.methods import make_plan, planner_of
 from contact_mpc.planning.trajopt.feasibility import require_way
@@ -52,7 +52,16 @@ def plan_to(task: TaskConfig, goal: TaskConfig) -> Plan:
     """
     if goal.duration_s > FAR * task.duration_s and read_config(goal).initialisation == "rolling":
         require_way(goal)
-    return make_plan(goal)
+    plan, system = make_plan(goal), goal.system
+    (R, p), (R_goal, p_goal) = system.object_pose(plan.q[-1]), goal.goal_pose()
+    angle_deg = float(np.rad2deg(np.linalg.norm(rotation_log(np.ascontiguousarray(R_goal @ R.T)))))
+    distance_mm = 1e3 * float(np.linalg.norm(p_goal - p))
+    if angle_deg > goal.tolerance_deg or distance_mm > goal.tolerance_mm:
+        raise PlanError(
+            f"{goal.path}: no plan to the goal was found: the best ends {angle_deg:.1f} deg and {distance_mm:.1f} mm "
+            f"from it (allowed {goal.tolerance_deg:g} deg, {goal.tolerance_mm:g} mm)"
+        )
+    return plan
 
 
 def require_goals(task: TaskConfig) -> None:

@@ -35,6 +35,16 @@ def stop_plan(plan: Plan, t_s: float, stop_s: float, system: System) -> Plan:
     )  # fmt: skip
 
 
+def drop_past(plan: Plan, from_s: float, system: System) -> Plan:
+    """Return what is left of a plan from from_s on, which is its time 0."""
+    left = plan.times_s > from_s + JOIN_S
+    return _bare(
+        np.concatenate([[from_s], plan.times_s[left]]),
+        np.vstack([plan.sample_q(system, from_s), plan.q[left]]), np.vstack([plan.sample_u(from_s), plan.u[left]]),
+        plan, system,
+    )  # fmt: skip
+
+
 def _bare(times_s: np.ndarray, q: np.ndarray, u: np.ndarray, like: Plan, system: System) -> Plan:
     """Return a plan of configurations and commands alone."""
     nothing = np.zeros((len(times_s), 0, 3))

@@ -1,9 +1,10 @@
 """Takes goals for the object one after the other: searches, hands over, watches how the object fares. Without ROS.
 
 A goal that comes while the object moves is searched from where the running plan will be `lead_s` later, and takes its
-place there, without a stop; a search that takes longer is repeated with more time, at last from the plan's end. At rest
-it is searched from the measured state. What is refused changes nothing: the object goes on to the goal before, or is
-held. Newer goals replace those that wait, so however fast they come, one is searched at a time.
+place there, without a stop; a search that takes longer is repeated with more time. Too near to the plan's end, or after
+`MOST_TRIES`, the end is waited for; at rest a goal is searched from the measured state. What is refused changes
+nothing: the object goes on to the goal before, or is held. Newer goals replace those that wait, so however fast they
+come, one is searched at a time.
 
 All times are stamps of estimates, ns.
 """
@@ -19,7 +20,7 @@ from contact_mpc.ros.goals.search import SearchRequest, SearchResult
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.plan import Plan
-from contact_mpc.task.spliced_plan import splice_plans, stop_plan
+from contact_mpc.task.spliced_plan import drop_past, splice_plans, stop_plan
 from contact_mpc.task.task import TaskConfig
 
 State = Literal[
@@ -139,10 +140,10 @@ class GoalDesk:
         """Give up the goal: the object comes to rest on its way and is held there."""
         self._forget_goals()
         self._end("cancelled", "cancelled: the object is held where it is")
-        reference, t_s = self._reference, self._motion_s()
-        if reference is None or reference.plan is None or not 0.0 <= t_s < self._end_s():
+        reference, t_s = self._reference, max(self._motion_s(), 0.0)
+        if reference is None or reference.plan is None or t_s >= self._end_s():
             return None
-        return self._hand_over(stop_plan(reference.plan, t_s, STOP_S, self._system), reference.start_ns)
+        return self._go_on_with(stop_plan(reference.plan, t_s, STOP_S, self._system))
 
     def hold(self) -> HandOver:
         """Follow nothing any more: the bridge holds by its own policy until the next goal."""
@@ -178,17 +179,13 @@ class GoalDesk:
     def _follow(self, goal: ObjectGoal, plan: Plan) -> HandOver | None:
         """Hand a plan over: at the switch in motion, at once at rest; too late for its switch it is searched again."""
         reference, switch_s = self._reference, self._switch_s
-        if switch_s is not None and switch_s < self._end_s():
+        if switch_s is not None:
             assert reference is not None and reference.plan is not None
             if self._motion_s() > switch_s:
                 self._tries += 1
                 self._next = self._next or goal
                 return None
-            handed = self._hand_over(splice_plans(reference.plan, switch_s, plan, self._system), reference.start_ns)
-        elif self._motion_s() < self._end_s():
-            assert reference is not None and reference.plan is not None
-            spliced = splice_plans(reference.plan, self._end_s(), plan, self._system)
-            handed = self._hand_over(spliced, reference.start_ns)
+            handed = self._go_on_with(splice_plans(reference.plan, switch_s, plan, self._system))
         else:
             handed = self._hand_over(plan, self._t_ns + START_DELAY_NS)
         self._set_off(goal)
@@ -201,26 +198,22 @@ class GoalDesk:
             self._tell("moving", "on its way")
 
     def _begin_search(self) -> None:
-        """Search for the goal that waits, if nothing is being searched."""
+        """Search for the goal that waits, if nothing is being searched and the object need not come to rest first."""
         if self._next is None or self._search.is_busy or self._q is None:
             return
+        q, u, self._switch_s = self._q.copy(), self._u.copy(), None
+        t_s = self._motion_s()
+        if t_s < self._end_s():
+            assert self._reference is not None and self._reference.plan is not None
+            switch_s = max(t_s, 0.0) + self._lead_s * 2.0**self._tries
+            if self._tries >= MOST_TRIES or switch_s >= self._end_s():
+                return
+            plan, self._switch_s = self._reference.plan, switch_s
+            q, u = plan.sample_q(self._system, switch_s), plan.sample_u(switch_s)
         goal, self._next = self._next, None
         self._number += 1
-        q, u = self._start_of_search()
         self._searched, self._asked_ns = goal, self._t_ns
         self._search.ask(SearchRequest(self._number, q, u, goal.R, goal.p))
-
-    def _start_of_search(self) -> tuple[FloatArray, FloatArray]:
-        """Return the state to search from: measured at rest, in motion that of the running plan at the switch."""
-        assert self._q is not None
-        reference, t_s = self._reference, self._motion_s()
-        self._switch_s = None
-        if reference is None or reference.plan is None or t_s >= self._end_s():
-            return self._q.copy(), self._u.copy()
-        wanted = t_s + self._lead_s * 2.0**self._tries
-        self._switch_s = wanted if self._tries < MOST_TRIES and wanted < self._end_s() else self._end_s()
-        plan = reference.plan
-        return plan.sample_q(self._system, self._switch_s), plan.sample_u(self._switch_s)
 
     def _watch(self, tracker_status: str) -> None:
         """See how the object fares on its way."""
@@ -266,6 +259,15 @@ class GoalDesk:
     def _hand_over(self, plan: Plan | None, start_ns: int) -> HandOver:
         self._reference = HandOver(start_ns, plan)
         return self._reference
+
+    def _go_on_with(self, plan: Plan) -> HandOver:
+        """Hand over a plan that begins as the one that runs; without its past, under a stamp that is new: halves of
+        references are told apart by it.
+        """
+        assert self._reference is not None
+        past_s = max(self._motion_s(), 0.0)
+        start_ns = self._reference.start_ns + round(past_s * NS_PER_S) + 1
+        return self._hand_over(drop_past(plan, past_s, self._system), start_ns)
 
     def _forget_goals(self) -> None:
         self._number += 1  # what is being searched is not wanted any more

