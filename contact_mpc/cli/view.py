@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from contact_mpc.cli.output import emit
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.settings.extras import require_packages
@@ -22,6 +23,7 @@ def view(
     host: Annotated[str, typer.Option(help="Address of the page; by default seen on this machine alone.")] = LOOPBACK,
     domain: Annotated[int | None, typer.Option(help="ROS domain of the stack; ROS_DOMAIN_ID where left out.")] = None,
     namespace: Annotated[str, typer.Option(help="Namespace of the stack; the first robot's name where left out.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object at the end.")] = False,
 ) -> None:
     """Show a running stack in a browser; the goal can be dragged there, and the bridge stopped. Ends with Ctrl-C."""
     require_packages("view", "rclpy", "viser")
@@ -33,7 +35,9 @@ def view(
     from contact_mpc.ros.stack.viewing import viewer_arguments
 
     os.environ.update(loopback_environment())
+    url = f"http://{host}:{port}"
     main(["--ros-args", *viewer_arguments(system, namespace or f"/{system.config.robots[0].name}", port, host)])
+    emit({"system": system.name, "url": url, "goal_met": True}, as_json, f"the view at {url} has ended")
 
 
 def _system(name: str) -> System:

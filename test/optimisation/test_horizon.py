@@ -44,8 +44,8 @@ def problem(task: TaskConfig, T: int) -> tuple[Model, Horizon]:
 
 
 def root_weights(w: Weights, k: int, T: int) -> np.ndarray:
-    """Return sqrt(Q) of the error e_{k+1}, (n_v_u,)."""
-    return np.sqrt(w.Q_T if k == T - 1 else w.Q)
+    """Return sqrt(W_e) of the error e_{k+1}, (n_v_u,)."""
+    return np.sqrt(w.W_T if k == T - 1 else w.W_e)
 
 
 def tangent_error(system: System, hz: Horizon, k: int) -> np.ndarray:
@@ -54,9 +54,9 @@ def tangent_error(system: System, hz: Horizon, k: int) -> np.ndarray:
 
 def cost(system: System, hz: Horizon, w: Weights) -> float:
     T = len(hz.u)
-    tracking = sum((w.Q_T if k == T else w.Q) @ tangent_error(system, hz, k) ** 2 for k in range(1, T + 1))
+    tracking = sum((w.W_T if k == T else w.W_e) @ tangent_error(system, hz, k) ** 2 for k in range(1, T + 1))
     rates = np.diff(hz.u, axis=0, prepend=hz.u_before[None])
-    return float(tracking + np.sum(w.R * (hz.u - hz.u_ref) ** 2) + np.sum(w.V * rates**2))
+    return float(tracking + np.sum(w.W_u * (hz.u - hz.u_ref) ** 2) + np.sum(w.W_du * rates**2))
 
 
 def test_sensitivities_are_the_derivatives_of_the_roll_out(each_task: TaskConfig, check_jacobian: Callable) -> None:
@@ -98,9 +98,9 @@ def test_one_step_without_rate_cost_is_the_least_squares_controller(each_task: T
     w, u = weights(system), hz.u[0].copy()
     linear = ContactDynamics(system, kappa=KAPPA, tolerance=TOLERANCE).linearize(each_task.start_q, u)
     error = system.difference(hz.q_ref[1], linear.step.q_next)[: system.n_v_u]
-    root_Q, root_R = np.sqrt(w.Q_T), np.sqrt(w.R)
-    rows = np.vstack([root_Q[:, None] * linear.B[: system.n_v_u], np.diag(root_R)])
-    right = np.concatenate([-root_Q * error, -root_R * (u - hz.u_ref[0])])
+    root_e, root_u = np.sqrt(w.W_T), np.sqrt(w.W_u)
+    rows = np.vstack([root_e[:, None] * linear.B[: system.n_v_u], np.diag(root_u)])
+    right = np.concatenate([-root_e * error, -root_u * (u - hz.u_ref[0])])
     expected = u + np.linalg.lstsq(rows, right, rcond=None)[0]
     assert improve(model, hz, w, bounds(system), KAPPA, TOLERANCE)
     np.testing.assert_allclose(hz.u[0], expected, atol=1e-9)
@@ -120,12 +120,12 @@ def test_solution_minimises_the_linearised_cost(rate_weight: float, each_task: T
         rows.append(hz.H.M[k * system.n_v_u : (k + 1) * system.n_v_u])
         right.append(-root * tangent_error(system, hz, k + 1))
         pick = np.eye(n)[k * system.n_a : (k + 1) * system.n_a]
-        rows.append(np.sqrt(w.R)[:, None] * pick)
-        right.append(-np.sqrt(w.R) * (u[k] - hz.u_ref[k]))
+        rows.append(np.sqrt(w.W_u)[:, None] * pick)
+        right.append(-np.sqrt(w.W_u) * (u[k] - hz.u_ref[k]))
         earlier = np.eye(n)[(k - 1) * system.n_a : k * system.n_a] if k else np.zeros((system.n_a, n))
         before = u[k - 1] if k else hz.u_before
-        rows.append(np.sqrt(w.V)[:, None] * (pick - earlier))
-        right.append(-np.sqrt(w.V) * (u[k] - before))
+        rows.append(np.sqrt(w.W_du)[:, None] * (pick - earlier))
+        right.append(-np.sqrt(w.W_du) * (u[k] - before))
     expected = np.linalg.lstsq(np.vstack(rows), np.concatenate(right), rcond=None)[0].reshape(u.shape)
     np.testing.assert_allclose(hz.u - u, expected, atol=1e-8)
 
