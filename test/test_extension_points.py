@@ -238,8 +238,8 @@ def test_the_nodes_are_given_the_controller_that_the_loop_runs() -> None:
 
 
 def test_the_mode_of_files_and_bags_of_version_0_1_is_the_controller() -> None:
-    assert load_loop_config(TASK, settings=("mpc_tracker.mode=mpc",)).controller == "tracker"
-    assert load_loop_config(TASK, settings=("mpc_tracker.mode=playback",)).controller == "playback"
+    assert load_loop_config(TASK, settings=("mpc_tracker.controller=mpc",)).controller == "tracker"
+    assert load_loop_config(TASK, settings=("mpc_tracker.controller=playback",)).controller == "playback"
 
 
 @pytest.mark.drake

@@ -38,7 +38,7 @@ def test_settings_of_every_variant_are_accepted_and_change_something(config, stu
 def test_first_row_of_paired_studies_is_the_loop_itself(config):
     for study in ("ablation", "grasp", "comparison"):
         first = build_variants(study, config, 0.8)[0]
-        assert (first.settings, first.controller, first.noise_scale) == ((), "tracker", 1.0)
+        assert (first.settings, first.controller, first.noise_scale) == ((), None, 1.0)
 
 
 def test_every_switch_and_weight_that_is_on_has_an_ablation_but_those_of_the_task(config):

@@ -56,7 +56,7 @@ def test_yaws_fill_their_range_and_keep_the_other_draws():
     trials = [draw_trial(seed, turning, SensorConfig()) for seed in trial_seeds(5, 300)]
     yaws = np.rad2deg([trial.perturbation.object_yaw_rad for trial in trials])
     assert -5.0 <= yaws.min() < -4.5 and 4.5 < yaws.max() <= 5.0
-    kept = [replace(trial.perturbation, object_yaw_rad=0.0) for trial in trials]
+    kept = [trial.perturbation.model_copy(update={"object_yaw_rad": 0.0}) for trial in trials]
     assert kept == [trial.perturbation for trial in draws()]
 
 

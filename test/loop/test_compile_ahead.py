@@ -16,7 +16,7 @@ def commands(monkeypatch, tmp_path):
 
     def run(command, **_):
         seen.append(command)
-        return subprocess.CompletedProcess(command, 1 if "broken" in command else 0, "", "first\nthe reason\n")
+        return subprocess.CompletedProcess(command, 1 if "mujoco" in command else 0, "", "first\nthe reason\n")
 
     monkeypatch.setattr(module.subprocess, "run", run)
     monkeypatch.setattr(module, "_mark", lambda: Path(tmp_path) / "cache" / "mark")
@@ -32,7 +32,7 @@ def test_second_run_of_a_version_compiles_nothing(commands):
 def test_failure_is_named_and_leaves_no_mark(commands):
     for _ in range(2):
         with pytest.raises(StackError, match="the reason"):
-            module.compile_ahead("broken")
+            module.compile_ahead("mujoco")
     assert len(commands) == 2
 
 

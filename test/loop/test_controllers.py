@@ -16,7 +16,8 @@ from contact_mpc.plants.common.perturbation import PlantPerturbation
 from contact_mpc.task.plan import Plan
 from contact_mpc.task.task import load_task
 
-COMPARED = [name for name in CONTROLLERS if name not in ("receding_horizon", "reorient")]  # which are of other tasks
+OTHERS = ("receding_horizon", "reorient", "reorient_rollouts")  # of other tasks
+COMPARED = [name for name in CONTROLLERS if name not in OTHERS]
 STEPS = 160  # of 1 ms: four solves
 ROLLOUT_TOLERANCE = 1e-3  # m, rad: damping acts implicitly here, explicitly in the plant; 0.06 mm at the ball's surface
 

@@ -57,7 +57,7 @@ def push(system: System, plan: Plan) -> tuple[np.ndarray, np.ndarray]:
 def test_receding_horizon_pushes_again_what_a_push_on_rougher_ground_left_short() -> None:
     task = load_task("anypulator_block").moved_by(0.6)
     case = Case(task, make_plan(task))
-    config = load_loop_config("anypulator", "drake", ("mpc_tracker.mode=receding_horizon",))
+    config = load_loop_config("anypulator", "drake", ("mpc_tracker.controller=receding_horizon",))
     fixed = Disturbance(object_offset_mm=4.0, offset_upwards=False, friction_fraction=0.1, size_fraction=0.0)
     outcome = run_push(EvaluationSpec((case,), config, fixed), seed=3)
     assert outcome.position_error_mm <= 1e3 * LARGEST_ERROR_REPLANNED_M, outcome.hits
@@ -67,7 +67,7 @@ def test_receding_horizon_pushes_again_what_a_push_on_rougher_ground_left_short(
 
 def test_receding_horizon_turns_a_block_that_slides_beside_its_line_towards_the_goal() -> None:
     task = load_task("anypulator_block").moved_by(0.7)
-    config = load_loop_config("anypulator", "drake", ("mpc_tracker.mode=receding_horizon",))
+    config = load_loop_config("anypulator", "drake", ("mpc_tracker.controller=receding_horizon",))
     spec = EvaluationSpec((Case(task, make_plan(task)),), config, disturbance_of(task))
     outcome = run_push(spec, trial_seeds(11, 3)[2])  # turned by 1 degree: 20 mm beside the goal where nothing steers
     across_mm = np.sqrt(outcome.position_error_mm**2 - outcome.along_mm**2)

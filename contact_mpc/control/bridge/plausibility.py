@@ -3,11 +3,13 @@
 A velocity that no joint of this robot has, or positions that do not move as the velocities say, would turn into torque
 by the damping of the impedance law long before a position is out of its range. The difference of both,
 
-e <- (1 - dt / T) e + (dq + dq_before) / 2 dt - (q - q_before),
+e <- (1 - dt / T) e + r,  r = (dq + dq_before) / 2 dt - (q - q_before),
 
 is summed up and forgotten within T = `MISMATCH_WINDOW_S`, so that neither a small lie told often nor a large one told
-once passes: a velocity that is off by b for longer than T shows as e = b T. Filters of drivers delay velocities by some
-ms, which is e = (delay) (change of velocity). It says nothing where both lie in agreement.
+once passes: a velocity that is off by b for longer than T shows as e = b T. |r| is taken less |dq - dq_before| / 2 dt,
+by which the trapezoid itself may be off. Filters of drivers delay velocities by some ms, which is
+e = (delay) (change of velocity). It says nothing where both lie in agreement, nor of an interval longer than
+`LONGEST_INTERVAL_S`, in which messages were lost: what the joint did meanwhile is not known.
 """
 
 import numpy as np
@@ -19,6 +21,7 @@ from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
 
 MISMATCH_WINDOW_S = 0.1
+LONGEST_INTERVAL_S = 0.02  # rates of drivers are 200 Hz and more; longer ones end in STATE_DELAYED
 FINE, JUMP, RANGE, VELOCITY, MISMATCH = range(5)
 
 
@@ -63,7 +66,9 @@ def find_implausible(
         if abs(dq[i]) > dq_max[i]:
             return VELOCITY, i
     for i in range(q.shape[0]):
-        mismatch[i] = keep * mismatch[i] + 0.5 * (dq[i] + dq_before[i]) * dt_s - (q[i] - q_before[i])
+        residual = 0.5 * (dq[i] + dq_before[i]) * dt_s - (q[i] - q_before[i])
+        unknown = 0.5 * abs(dq[i] - dq_before[i]) * dt_s if dt_s <= LONGEST_INTERVAL_S else abs(residual)
+        mismatch[i] = keep * mismatch[i] + np.sign(residual) * max(abs(residual) - unknown, 0.0)
         if abs(mismatch[i]) > tolerance:
             return MISMATCH, i
     return FINE, 0

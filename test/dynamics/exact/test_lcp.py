@@ -152,5 +152,5 @@ def test_object_between_walls_that_are_too_near_ends_on_a_ray(narrow_slot: Syste
 
 
 def test_lcp_has_no_derivatives(planar: System) -> None:
-    with pytest.raises(InputError, match="'lcp' has no derivatives; take qp, socp or log_barrier"):
+    with pytest.raises(InputError, match="'lcp' has no derivatives; take one of log_barrier, socp, qp"):
         ContactDynamics(planar, formulation="lcp").linearize(planar.q_default, np.zeros(planar.n_a))

@@ -180,7 +180,7 @@ def test_unknown_engine_and_interface_name_the_allowed_ones(planar: System) -> N
 
 def test_missing_engine_says_what_to_install(planar: System, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry_module, "find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match=r"pip install 'contact_mpc\[mujoco\]'"):
+    with pytest.raises(ConfigError, match=r"install with: pip install .*\[mujoco\]"):
         make_plant("mujoco", planar, gravity_compensation=False)
 
 
