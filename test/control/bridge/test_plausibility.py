@@ -13,7 +13,7 @@ AMPLITUDE_RAD, FREQUENCY_HZ = 0.3, 2.0  # 3.8 rad/s at most, as a hand that star
 
 @pytest.mark.parametrize("every_ms", [1, 3, 9, 15, 40])
 def test_a_true_swing_is_believed_whatever_messages_are_lost(every_ms: int, planar: System) -> None:
-    judge = Plausibility(planar, BridgeConfig())
+    judge = Plausibility(planar, BridgeConfig(gravity_compensation="robot"))
     middle, w = planar.q_default[planar.n_q_u :], 2.0 * np.pi * FREQUENCY_HZ
     share = np.minimum(AMPLITUDE_RAD * w, 0.5 * planar.v_max) / w  # within half of each joint's speed
 
@@ -28,7 +28,7 @@ def test_a_true_swing_is_believed_whatever_messages_are_lost(every_ms: int, plan
 
 
 def test_a_constant_lie_is_found_at_the_rate_of_slow_drivers(planar: System) -> None:
-    judge, q = Plausibility(planar, BridgeConfig()), planar.q_default[planar.n_q_u :].copy()
+    judge, q = Plausibility(planar, BridgeConfig(gravity_compensation="robot")), planar.q_default[planar.n_q_u :].copy()
     dq = np.full(planar.n_a, 2.0)  # rad/s, and nothing moves
     causes = [judge.judge(q, dq, q, dq, 5e-3)[0] for _ in range(40)]
     assert Cause.STATE_MISMATCH in causes
