@@ -198,7 +198,8 @@ def contact_mpc_parameters(task) -> str:
     return default_parameter_file(task)
 
 
-@pytest.mark.parametrize("name", available(CONTROLLERS))
+# `reorient_rollouts` plans a problem of config/planning, not a task: `study execution` runs it.
+@pytest.mark.parametrize("name", [name for name in available(CONTROLLERS) if name != "reorient_rollouts"])
 def test_controller_keeps_the_contract(name: str) -> None:
     check_controller(name)
 
