@@ -32,7 +32,7 @@ def make_plan(folder: Path) -> tuple[Plan, Path]:
     moves[:, :6] = 0.01 * RNG.normal(size=(3, 6))
     q = np.array([SYSTEM.integrate(TASK.start_q, move) for move in moves])
     u = TASK.start_u + 0.01 * RNG.normal(size=(3, SYSTEM.n_a))
-    tau = RNG.normal(size=(3, SYSTEM.n_a))
+    tau = 0.1 * RNG.normal(size=(3, SYSTEM.n_a))  # N m, within what joints can follow
     provenance = {"system": SYSTEM.name, "system_digest": SYSTEM.digest}
     plan = Plan(times, q, u, tau, np.zeros((3, len(SYSTEM.pairs), 3)), provenance)
     save_plan(folder / "plan.npz", plan)

@@ -84,8 +84,10 @@ def off_default(field: FieldInfo, default: Any) -> Any:
         return not default
     if str in kinds:
         return f"{default}x"
-    if isinstance(default, tuple) and default:
-        return [item + 0.125 for item in default]
+    if isinstance(default, tuple):
+        kind = next(kind for kind in get_args(annotation) if kind is not Ellipsis)
+        more = {str: "x", int: 1}.get(kind, 0.125)  # else a float, perhaps with metadata
+        return [item + more for item in default] or [more]
     if int in kinds:
         return int(default) + 1 if _allows(field, int(default) + 1) else int(default) - 1
     return _other_float(field, 0.5 if default is None else float(default))

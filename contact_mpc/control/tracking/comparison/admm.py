@@ -39,8 +39,20 @@ class AdmmConfig(BaseModel):
     horizon_steps: int = Field(default=3, ge=1, le=20, description="steps of the model, -")
     iterations: int = Field(default=40, ge=1, le=200, description="of ADMM per solve, -")
     ray_count: int = Field(default=4, ge=4, le=16, description="rays per contact in space, even, -")
-    contact_reach_m: float = Field(default=0.01, gt=0.0, le=0.1, description="pairs with a larger gap are left out, m")
-    closed_gap_m: float = Field(default=2e-3, ge=0.0, le=0.01, description="smaller gaps are taken as closed, m")
+    contact_reach_m: float = Field(
+        default=0.01,
+        gt=0.0,
+        le=0.1,
+        description="pairs with a larger gap are left out, m",
+        json_schema_extra={"unit": "m"},
+    )
+    closed_gap_m: float = Field(
+        default=2e-3,
+        ge=0.0,
+        le=0.01,
+        description="smaller gaps are taken as closed, m",
+        json_schema_extra={"unit": "m"},
+    )
     rho: float = Field(default=2e-3, gt=0.0, description="weight of the consensus of forces, 1/N^2")
     rho_scale: float = Field(default=1.15, ge=1.0, le=10.0, description="its growth per iteration, -")
     gap_consensus: float = Field(default=1e5, gt=0.0, description="weight of the gaps in it, N^2/m^2")

@@ -34,9 +34,19 @@ class SamplingConfig(BaseModel):
     samples: int = Field(default=4, ge=2, le=10_000, description="roll-outs per iteration, -")
     elites: int = Field(default=1, ge=1, description="best samples that make the next mean, -")
     iterations: int = Field(default=1, ge=1, le=50, description="per solve, -")
-    spread_rad: float = Field(default=0.01, gt=0.0, le=1.0, description="first standard deviation at a knot, rad")
-    least_spread_rad: float = Field(default=0.004, gt=0.0, le=1.0, description="least standard deviation, rad")
-    step_s: float = Field(default=0.004, gt=0.0, le=0.02, description="time step of the roll-outs, s")
+    spread_rad: float = Field(
+        default=0.01,
+        gt=0.0,
+        le=1.0,
+        description="first standard deviation at a knot, rad",
+        json_schema_extra={"unit": "rad"},
+    )
+    least_spread_rad: float = Field(
+        default=0.004, gt=0.0, le=1.0, description="least standard deviation, rad", json_schema_extra={"unit": "rad"}
+    )
+    step_s: float = Field(
+        default=0.004, gt=0.0, le=0.02, description="time step of the roll-outs, s", json_schema_extra={"unit": "s"}
+    )
     threads: int = Field(default=2, ge=1, le=256, description="roll-outs at the same time, -")
 
 
