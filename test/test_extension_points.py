@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,6 +35,7 @@ from contact_mpc.task.plan import Plan
 from contact_mpc.task.task import load_task
 
 ROOT = Path(__file__).resolve().parents[1]
+OF_TASKS = [name for name in CONTROLLERS if name != "reorient_rollouts"]
 REGISTRIES = (FORMULATIONS, CONTROLLERS, PLANTS, PLANNERS, PAGES)
 TASK = "planar_hand_ball"
 # A task for what does not take that of the others.
@@ -54,7 +55,7 @@ def registered(registry: Registry, name: str, target: type) -> Iterator[None]:
         registry.remove(name)
 
 
-def available(registry: Registry, known: dict[str, str] | None = None) -> list:
+def available(registry: Registry, known: Collection[str] | None = None) -> list:
     names = [name for name in registry if known is None or name in known]
     return [pytest.param(name, marks=pytest.mark.skipif(not registry.is_available(name), reason="package missing"))
             for name in names]  # fmt: skip
@@ -199,7 +200,7 @@ def contact_mpc_parameters(task) -> str:
 
 
 # `reorient_rollouts` plans a problem of config/planning, not a task: `study execution` runs it.
-@pytest.mark.parametrize("name", [name for name in available(CONTROLLERS) if name != "reorient_rollouts"])
+@pytest.mark.parametrize("name", available(CONTROLLERS, OF_TASKS))
 def test_controller_keeps_the_contract(name: str) -> None:
     check_controller(name)
 
