@@ -10,10 +10,10 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from contact_mpc.cli import bench, study
+from contact_mpc.cli.list import describe_file
 from contact_mpc.cli.main import COMMANDS
 from contact_mpc.control.bridge.status import cause_table
-from contact_mpc.settings.resources import resource, resource_names
-from contact_mpc.settings.yaml_files import read_yaml
+from contact_mpc.settings.resources import resource_names
 
 
 def write_all(folder: Path) -> None:
@@ -110,16 +110,9 @@ def systems_page() -> str:
     """Return what ships in config: systems, tasks and planning problems with their descriptions."""
     parts = ["# Systems, tasks and planning problems that ship"]
     for kind, title in (("systems", "Systems"), ("tasks", "Tasks"), ("planning", "Planning problems")):
-        rows = [f"| `{name}` | {_cell(_description(kind, name))} |" for name in sorted(resource_names(kind))]
+        rows = [f"| `{name}` | {_cell(describe_file(kind, name))} |" for name in sorted(resource_names(kind))]
         parts.append(f"## {title}\n\n| name | what it is |\n|-|-|\n" + "\n".join(rows))
     return "\n\n".join(parts)
-
-
-def _description(kind: str, name: str) -> str:
-    path = resource(kind, name)
-    data = read_yaml(path)
-    first = path.read_text(encoding="utf-8").lstrip().splitlines()[0]
-    return str(data.get("description") or (first.lstrip("# ") if first.startswith("#") else ""))
 
 
 def _cell(text: str) -> str:

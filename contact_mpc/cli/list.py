@@ -37,10 +37,10 @@ def list(  # noqa: A001  the command's own name
 def _describe(kind: str) -> dict[str, str]:
     if kind == "examples":
         return {name: text for name, text in EXAMPLES.items()}
-    return {name: _line(kind, name) for name in resource_names(kind)}
+    return {name: describe_file(kind, name) for name in resource_names(kind)}
 
 
-def _line(kind: str, name: str) -> str:
+def describe_file(kind: str, name: str) -> str:
     """Return the description of a file, or its first line where that is a comment."""
     path = resource(kind, name)
     first = path.read_text(encoding="utf-8").lstrip().partition("\n")[0]

@@ -13,8 +13,7 @@ from contact_mpc.model.system_builder import load_system
 from contact_mpc.settings.extras import require_packages
 from contact_mpc.settings.resources import resource_names
 from contact_mpc.task.task import load_task
-
-LOOPBACK = "127.0.0.1"
+from contact_mpc.view.address import LOOPBACK
 
 
 def view(

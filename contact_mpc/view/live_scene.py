@@ -11,12 +11,12 @@ from contact_mpc.model.kinematics import forward_kinematics
 from contact_mpc.model.rotations import matrix_to_quaternion, quaternion_to_matrix
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.view.address import LOOPBACK
 from contact_mpc.view.meshes import link_meshes
 
 GHOST_OPACITY = 0.3
 FORCE_COLOUR = (217, 84, 26)
 FORCE_WIDTH_M = 0.0015
-LOOPBACK = "127.0.0.1"
 PoseCallback = Callable[[FloatArray, FloatArray], None]
 
 

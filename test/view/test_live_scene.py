@@ -13,7 +13,8 @@ pytest.importorskip("viser")
 from contact_mpc.errors import InputError
 from contact_mpc.model.system import System
 from contact_mpc.model.urdf import Pose, Shape
-from contact_mpc.view.live_scene import LOOPBACK, LiveScene
+from contact_mpc.view.address import LOOPBACK
+from contact_mpc.view.live_scene import LiveScene
 from contact_mpc.view.meshes import link_meshes, shape_mesh
 from contact_mpc.view.panel import Panel
 

@@ -27,7 +27,8 @@ from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.runtime.node_process import die_with_parent
 from contact_mpc.ros.runtime.parameters import declare_config
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.view.live_scene import LOOPBACK, LiveScene
+from contact_mpc.view.address import LOOPBACK
+from contact_mpc.view.live_scene import LiveScene
 from contact_mpc.view.panel import Panel
 
 NEWEST = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)

@@ -7,8 +7,8 @@ from pathlib import Path
 from contact_mpc.model.system import System
 from contact_mpc.ros.stack.discovery import loopback_environment
 from contact_mpc.ros.stack.processes import NodeProcess, stop_processes
+from contact_mpc.view.address import LOOPBACK
 
-LOOPBACK = "127.0.0.1"
 STOP_PATIENCE_S = 3.0
 
 
