@@ -2,7 +2,8 @@
 
 The camera takes a picture at the stamps s_k = T0 - delay + round(k / rate) on the grid of 1 ms, and its pose is
 delivered at s_k + delay; so the first one arrives at T0. Before T0 the world is at rest in its first state. Errors of
-different pictures are independent: real pose estimates also drift slowly, which is not modelled here.
+different pictures are independent: real pose estimates also drift slowly, which is not modelled here. What cameras do
+beside noise is drawn by `contact_mpc.plants.common.camera_faults`: pictures without a pose, and poses far off.
 """
 
 from collections import deque
@@ -13,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from contact_mpc.model.rotations import rotation_exp
 from contact_mpc.model.system import System
+from contact_mpc.plants.common.camera_faults import CameraFaults
 from contact_mpc.plants.common.plant import STEP_NS, T0_NS
 from contact_mpc.settings.arrays import FloatArray
 
@@ -33,6 +35,27 @@ class SensorConfig(BaseModel):
     )
     pose_noise_deg: float = Field(
         default=0.5, ge=0.0, le=90.0, description="rotation vector noise, per axis", json_schema_extra={"unit": "deg"}
+    )
+    pose_dropout_s: float = Field(
+        default=0.0,
+        ge=0.0,
+        le=60.0,
+        description="length of a time in which no picture gives a pose; 0: none",
+        json_schema_extra={"unit": "s"},
+    )
+    pose_dropout_every_s: float = Field(
+        default=4.0,
+        gt=0.0,
+        le=600.0,
+        description="one such time, at random, in each span of this length",
+        json_schema_extra={"unit": "s"},
+    )
+    pose_outlier_share: float = Field(default=0.0, ge=0.0, le=1.0, description="share of the poses that are far off")
+    pose_outlier_mm: float = Field(
+        default=20.0, ge=0.0, le=1000.0, description="how far those are off", json_schema_extra={"unit": "mm"}
+    )
+    pose_outlier_deg: float = Field(
+        default=20.0, ge=0.0, le=180.0, description="how far those are turned", json_schema_extra={"unit": "deg"}
     )
     joint_position_noise_rad: float = Field(
         default=0.0, ge=0.0, description="joint position noise", json_schema_extra={"unit": "rad"}
@@ -73,8 +96,17 @@ class SensorModel:
     def __init__(self, system: System, config: SensorConfig, seed: int = 0) -> None:
         self._system, self._config = system, config
         self._delay_ns = round(config.pose_delay_s * 1e9 / STEP_NS) * STEP_NS
-        streams = np.random.SeedSequence(seed).spawn(1 + len(system.object_names))
-        self._joint_rng, *self._pose_rngs = (np.random.default_rng(stream) for stream in streams)
+        n = len(system.object_names)
+        streams = np.random.SeedSequence(seed).spawn(1 + 2 * n)
+        self._joint_rng, *rngs = (np.random.default_rng(stream) for stream in streams)
+        self._pose_rngs = rngs[:n]
+        self._faults = [
+            CameraFaults(
+                rng, config.pose_dropout_s, config.pose_dropout_every_s, config.pose_outlier_share,
+                1e-3 * config.pose_outlier_mm, np.deg2rad(config.pose_outlier_deg),
+            )
+            for rng in rngs[n:]
+        ]  # fmt: skip
         self._queues: list[deque[PoseReading]] = [deque() for _ in system.object_names]
         self._picture = 0
 
@@ -105,7 +137,9 @@ class SensorModel:
             noise = rng.standard_normal((2, 3))
             R_noise = rotation_exp(np.deg2rad(self._config.pose_noise_deg) * noise[0])
             p = p_WB + 1e-3 * self._config.pose_noise_mm * noise[1]
-            queue.append(PoseReading(stamp_ns, R_noise @ R_WB, p))
+            R, p = self._faults[index].displace(R_noise @ R_WB, p)
+            if self._faults[index].sees(1e-9 * (stamp_ns - T0_NS)):
+                queue.append(PoseReading(stamp_ns, R, p))
 
     def object_poses_due(self, t_ns: int, object_index: int = 0) -> list[PoseReading]:
         """Return the poses of one object that are delivered by t_ns, oldest first; each pose is returned once."""
