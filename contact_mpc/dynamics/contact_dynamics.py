@@ -35,7 +35,7 @@ UNBALANCED, DEEP_PENETRATION, RUNAWAY = "unbalanced", "deep_penetration", "runaw
 LARGEST_MOVE = 1.0  # m or rad, of an lcp step: with redundant contacts it has solutions beyond, which mean nothing
 LEAST_INERTIA = 1e-12  # smallest eigenvalue of the objects' mass matrix with ones on its diagonal
 LARGEST_TOLERANCE = 1e-4  # dq is then off by 1 % of the width of the smoothing
-DEFAULT_TOLERANCE = 1e-14  # on kappa * decrement^2; B is then exact to about 1e-9
+DEFAULT_TOLERANCE = 1e-18  # on kappa * decrement^2 before the last direction; A and B are then exact to 2e-8, relative
 CONVERGED_STATUS = "converged"
 
 
@@ -194,7 +194,7 @@ class ContactDynamics:
         if not (np.isfinite(self.kappa) and self.kappa > 0.0):
             raise InputError(f"kappa = {kappa}; expected a positive log-barrier weight in 1/J, e.g. 1e4")
         if not 0.0 < check_number("tolerance", tolerance) <= LARGEST_TOLERANCE:
-            raise InputError(f"tolerance = {tolerance}; expected more than 0, at most {LARGEST_TOLERANCE}, e.g. 1e-14")
+            raise InputError(f"tolerance = {tolerance}; expected more than 0, at most {LARGEST_TOLERANCE}, e.g. 1e-18")
         self.tolerance, self.ray_count = tolerance, ray_count
         builder = ProblemBuilder(self.model, system.q_default)
         self._builder, self._workspace = builder, builder.workspace

@@ -66,6 +66,9 @@ class Registry(Generic[T]):
     def __len__(self) -> int:
         return len(self._entries)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
     def __getitem__(self, name: str) -> Entry:
         """Return what is known of a name; raises ConfigError as `check`."""
         name = self.check(name)

@@ -1,6 +1,6 @@
 """``contact-mpc bench dynamics``: one smoothed step with its derivatives, beside what others offer for the same.
 
-Ours is compiled: a step at kappa = 1e4 1/J to 1e-14, and exact A and B, per state, over 32 states near the task's start
+Ours is compiled: a step at kappa = 1e4 1/J to 1e-18, and exact A and B, per state, over 32 states near the task's start
 in one call, as a roll-out makes them. A step starts from the displacement of the state before, 1 mrad and 0.1 mm away,
 as in the MPC, and as MuJoCo's solver starts every difference from the nominal solution; the figures called cold start
 from nothing. Peers, in the same states and in turns with ours on one thread:

@@ -157,7 +157,9 @@ def _linearise_barrier(model: Model, ws: Newton, kappa: float) -> bool:
 def _finish(model: Model, ws: Newton, kappa: float, tolerance: float, budget: int) -> tuple[bool, int, float]:
     """Take full Newton steps on the barrier; return (converged, factorisations, kappa * decrement^2).
 
-    Gives up, having moved dq and d only, where these are not near enough.
+    The last direction is applied, too: forces w and W are those of a point whose decrement is about the square of the
+    one returned, and the factor of H is that of the point before. Gives up, having moved dq and d only, where these
+    are not near enough.
     """
     before, used = FULL_STEP_DECREMENT2, 0
     while used < budget and _linearise_barrier(model, ws, kappa):
@@ -167,12 +169,12 @@ def _finish(model: Model, ws: Newton, kappa: float, tolerance: float, budget: in
         decrement2 = kappa * decrease
         if not is_definite or not decrement2 < before:
             return is_definite and decrement2 <= max(tolerance, ROUND_OFF_DECREMENT2), used, decrement2
-        if decrement2 <= tolerance:
-            return True, used, decrement2
         before = decrement2
         for i in range(ws.dq.shape[0]):
             ws.dq[i] += ws.direction[i]
         update_displacements(model, ws)
+        if decrement2 <= tolerance:
+            return _linearise_barrier(model, ws, kappa), used, decrement2
     return False, used, np.inf
 
 
