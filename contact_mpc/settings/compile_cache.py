@@ -3,10 +3,16 @@
 numba unpickles whatever it finds and runs the machine code in it: an empty file ends in a traceback, an altered one in
 "Aborted." Here every file ends with a SHA-256 of what stands before, which numba itself does not read (a pickle ends
 where it says). A file without one, of numba alone, counts if it unpickles.
+
+Processes may share a folder: each file is replaced whole, and the folder is locked while an index and what it names are
+read or written. numba alone gives two processes that compile two signatures at once the same file, and one of them then
+runs the code of the other; and it names a file in the index before it has written it.
 """
 
+import fcntl
 import hashlib
 import logging
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +38,16 @@ class _Digesting:
 
 class CheckedCacheFile(caching.IndexDataCacheFile):  # type: ignore[misc]  # numba is untyped
     """Index and data of one compiled function; what is damaged is not there."""
+
+    def save(self, key: Any, data: Any) -> None:
+        with _locked(self._cache_path, fcntl.LOCK_EX):
+            super().save(key, data)
+
+    def load(self, key: Any) -> Any:
+        if not os.path.exists(self._index_path):
+            return None
+        with _locked(self._cache_path, fcntl.LOCK_SH):
+            return super().load(key)
 
     def _load_index(self) -> dict[Any, Any]:
         try:
@@ -61,6 +77,17 @@ class CheckedCacheFile(caching.IndexDataCacheFile):  # type: ignore[misc]  # num
 def install() -> None:
     """Let functions that are compiled from now on keep their code in checked files."""
     caching.IndexDataCacheFile = CheckedCacheFile
+
+
+@contextmanager
+def _locked(folder: str, kind: int) -> Iterator[None]:
+    """Hold the lock of a folder, which ends with the process at the latest."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, kind)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _verify(path: Path) -> None:

@@ -3,12 +3,13 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from patience import HANG_S
 
-from contact_mpc.settings.compile_cache import MARK
+from contact_mpc.settings.compile_cache import MARK, CheckedCacheFile
 
 PROGRAM = """
 from numba import njit
@@ -55,3 +56,18 @@ def test_damaged_files_are_compiled_again_and_said_so(compiled: Path, suffix: st
     assert f"{file}: damaged compiled code" in done.stderr and "Traceback" not in done.stderr
     again = run(compiled)
     assert (again.stdout, again.stderr) == ("1.5 1\n", "")
+
+
+def test_writers_at_the_same_time_lose_nothing_and_take_nothing_from_each_other(tmp_path: Path) -> None:
+    writers, keys_each = 4, 15
+
+    def write(writer: int) -> None:
+        file = CheckedCacheFile(str(tmp_path), "function", "stamp")  # as of a process of its own
+        for k in range(keys_each):
+            file.save((writer, k), f"code {writer} {k}")
+
+    with ThreadPoolExecutor(writers) as pool:
+        list(pool.map(write, range(writers)))
+    reader = CheckedCacheFile(str(tmp_path), "function", "stamp")
+    for writer in range(writers):
+        assert [reader.load((writer, k)) for k in range(keys_each)] == [f"code {writer} {k}" for k in range(keys_each)]
