@@ -4,10 +4,13 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from contact_mpc.cli.compiling import compile_first
 from contact_mpc.task.task import TaskConfig
+
+if TYPE_CHECKING:
+    from contact_mpc.ros.stack.run_parameters import RunOptions
 
 
 def endless_domain(domain: int | None) -> int:
@@ -15,10 +18,8 @@ def endless_domain(domain: int | None) -> int:
     return int(os.environ.get("ROS_DOMAIN_ID") or 0) if domain is None else domain
 
 
-def run_endless(
-    config: TaskConfig, options: Any, folder: Path, domain: int, as_json: bool
-) -> tuple[dict[str, Any], bool, str]:
-    """Run the stack until Ctrl-C, its regular end; returns what `emit` prints: counts of the goals by their end.
+def run_endless(config: TaskConfig, options: "RunOptions", folder: Path, domain: int) -> tuple[dict[str, Any], str]:
+    """Run the stack until Ctrl-C, its regular end; returns counts of the goals by their end, and the same in words.
 
     Nothing is recorded.
     """
@@ -40,4 +41,4 @@ def run_endless(
     run_until_interrupted(namespace, parameters, folder.resolve(), domain, report)
     counts = {key: int(value) for key, value in newest.items() if value.isdigit() and key != "goal_ns"}
     summary = ", ".join(f"{value} {key}" for key, value in counts.items()) or "no goals"
-    return {"task": config.name, "plant": options.plant, "clock": options.clock, **counts}, as_json, summary
+    return {"task": config.name, "plant": options.plant, "clock": options.clock, **counts}, summary

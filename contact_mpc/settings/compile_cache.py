@@ -40,10 +40,12 @@ class CheckedCacheFile(caching.IndexDataCacheFile):  # type: ignore[misc]  # num
     """Index and data of one compiled function; what is damaged is not there."""
 
     def save(self, key: Any, data: Any) -> None:
+        """Write code and its name in the index as one."""
         with _locked(self._cache_path, fcntl.LOCK_EX):
             super().save(key, data)
 
     def load(self, key: Any) -> Any:
+        """Return the code of a signature; None where there is none."""
         if not os.path.exists(self._index_path):
             return None
         with _locked(self._cache_path, fcntl.LOCK_SH):

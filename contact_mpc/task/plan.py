@@ -141,12 +141,18 @@ def load_plan(path: Path | str, system: System | None = None) -> Plan:
     except InputError as error:
         raise PlanError(f"{path}: {error}") from error
     if system is not None:
-        _check_system(path, header, system, arrays)
-        _check_commands(path, system, plan)
+        check_plan(path, plan, system)
     return plan
 
 
-def _check_system(path: Path, header: dict[str, Any], system: System, arrays: dict[str, FloatArray]) -> None:
+def check_plan(path: Path, plan: Plan, system: System) -> None:
+    """Raise PlanError where a plan, read from `path`, belongs to another system or asks for what joints cannot do."""
+    _check_system(path, plan, system)
+    _check_commands(path, system, plan)
+
+
+def _check_system(path: Path, plan: Plan, system: System) -> None:
+    header = plan.provenance
     if header.get("system") != system.name:
         raise PlanError(f"{path}: a plan of system '{header.get('system')}', not of '{system.name}'")
     if header.get("version", __version__) != __version__:
@@ -157,8 +163,9 @@ def _check_system(path: Path, header: dict[str, Any], system: System, arrays: di
         )
     widths = {"q": system.n_q, "u": system.n_a, "tau_ff": system.n_a}
     for name, width in widths.items():
-        if arrays[name].ndim != 2 or arrays[name].shape[1] != width:
-            raise PlanError(f"{path}: {name} has shape {arrays[name].shape}; expected (n, {width})")
+        shape = getattr(plan, name).shape
+        if len(shape) != 2 or shape[1] != width:
+            raise PlanError(f"{path}: {name} has shape {shape}; expected (n, {width})")
 
 
 def _check_commands(path: Path, system: System, plan: Plan) -> None:

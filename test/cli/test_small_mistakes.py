@@ -59,6 +59,18 @@ def test_options_that_do_not_apply_are_refused() -> None:
     assert code == 2 and "--displacement 0.6" in errors and "is no push" in errors
 
 
+@pytest.mark.parametrize(
+    "option", [("--plan", "p.npz"), ("--method", "rrt"), ("--report", "page"), ("--hold-s", "1.0")]
+)
+def test_what_an_endless_run_would_not_heed_is_refused(
+    option: tuple[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, _, errors = invoke("run", "allegro_ball", "--endless", *option)
+    assert code == 2 and f"{option[0]} {option[1]}: --endless takes goals" in " ".join(errors.split())
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_misspelt_task_is_answered_with_the_one_meant() -> None:
     code, _, errors = invoke("run", "alegro_bal")
     assert code == 2 and "did you mean allegro_ball?" in errors

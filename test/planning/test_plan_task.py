@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contact_mpc.cli.tree_plan import STARTS_AT, is_tree_plan, require_start, task_of_plan_file
+from contact_mpc.cli.tree_plan import STARTS_AT, TreeRun, is_tree_plan, require_start, task_of_tree
 from contact_mpc.errors import PlanError
 from contact_mpc.planning.plan_task import problem_of_plan, start_distance, write_plan_task
 from contact_mpc.planning.tree.plan import provenance
 from contact_mpc.planning.tree.problem import Problem, load_problem, with_goal
-from contact_mpc.task.plan import Plan, save_plan
+from contact_mpc.task.plan import Plan
 from contact_mpc.task.task import load_task
 
 ROUNDING = 1e-9  # rad, m: a start through roll, pitch, yaw and the text of a YAML
@@ -57,9 +57,10 @@ def test_position_is_judged_only_where_a_coordinate_is_a_distance(tmp_path: Path
 
 def test_a_plan_file_of_a_tree_becomes_a_task_in_the_folder_of_the_run(tmp_path: Path) -> None:
     problem = load_problem("planar_pushing")
-    save_plan(tmp_path / "plan.npz", standing_plan(problem))
-    assert is_tree_plan(tmp_path / "plan.npz")
-    task = task_of_plan_file("planar_pushing", tmp_path / "plan.npz", tmp_path, None)
+    plan, path = standing_plan(problem), tmp_path / "plan.npz"
+    assert is_tree_plan(plan)
+    run = TreeRun("planar_pushing", method=None, seed=0, hold_s=None, stored=(path, plan))
+    task = task_of_tree(run, plan, path, tmp_path)
     assert task.path == (tmp_path / "task.yaml").resolve()
 
 

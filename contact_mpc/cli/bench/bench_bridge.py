@@ -81,7 +81,7 @@ def stack_parameters(
 
     plan_file = folder / "plan.npz" if plan is None else plan.resolve()
     if plan is None:
-        from contact_mpc.cli.run import write_plan
+        from contact_mpc.cli.run_stack import write_plan
 
         write_plan(config, plan_file)
     options = RunOptions(plant, "realtime", 0, params or config.name, interface)

@@ -1,0 +1,57 @@
+"""What ``contact-mpc run`` shows: a bar over simulated time, and the table of figures against the task's limits."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
+
+from contact_mpc.task.task import TaskConfig
+
+if TYPE_CHECKING:
+    from contact_mpc.bags.metrics import RunMetrics
+    from contact_mpc.ros.stack.run_session import RunProgress
+
+
+@contextmanager
+def run_progress(title: str, total_s: float) -> Iterator[Callable[["RunProgress"], None]]:
+    """Show a bar over simulated time on stderr, with real-time factor and object error."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.1f} / {task.total:.1f} s"),
+        TextColumn("{task.fields[figures]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        row = bar.add_task(f"{title}: starting", total=total_s, figures="")
+
+        def show(progress: "RunProgress") -> None:
+            figures = (
+                f"{progress.real_time_factor:.2f} x real time, object at {progress.angle_error_deg:.1f} deg, "
+                f"{progress.position_error_mm:.1f} mm from the goal"
+            )
+            completed = min(progress.simulated_s, total_s)
+            bar.update(row, description=title, completed=completed, figures=figures)
+
+        yield show
+
+
+def run_table(config: TaskConfig, metrics: "RunMetrics", result: dict[str, Any]) -> Table:
+    """Return the figures of a judged run beside the limits of its task."""
+    from contact_mpc.report.result_table import result_rows
+
+    verdict = (
+        "[green]goal met[/]" if metrics.goal_met else "[red]goal not met[/]: " + escape("; ".join(metrics.reasons))
+    )
+    table = Table("", "value", "limit", title=f"{config.name}: {verdict}", title_justify="left", title_style="bold")
+    for row in result_rows(metrics, config):
+        colour = {None: "", True: "green", False: "red"}[row.passed]
+        value = escape(row.value)
+        table.add_row(escape(row.name), f"[{colour}]{value}[/]" if colour else value, escape(row.limit))
+    lines = [*metrics.warnings, f"bag {result['bag']}", f"report {result['report']}"]
+    table.caption = escape("\n".join(lines))
+    table.caption_justify = "left"
+    return table
