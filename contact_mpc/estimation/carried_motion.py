@@ -11,8 +11,6 @@ rotations into lengths. What no contact determines stays. So a finger that slips
 as the others agree. Wrong where most contacts slip, or none touches within reach; the pose filter then corrects it.
 """
 
-from collections import deque
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -32,7 +30,6 @@ REWEIGHTINGS = 3
 SLIP_SHARE = 0.2  # of the largest motion of a contact: a slip of this size halves the weight
 DAMPING = 1e-3  # against the weight 1 of a contact
 LEAST_FINGERS = 2  # one alone holds nothing
-HISTORY_S = 1.0
 
 
 class ContactCarry:
@@ -103,39 +100,3 @@ def _carry_into(
         solve_in_place(L, dx)
         for i in range(n):
             weights[i] = 1.0 / (1.0 + np.sum((J_u[i] @ dx + pull[i]) ** 2) / scale)
-
-
-class CarriedMotion:
-    """The carried displacements of the last second, by time."""
-
-    def __init__(self, n_v_u: int) -> None:
-        self._n_v_u = n_v_u
-        self._segments: deque[tuple[int, int, FloatArray]] = deque()
-
-    def add(self, from_ns: int, to_ns: int, dx: FloatArray) -> None:
-        """Append the displacement dx (n_v_u,) between two stamps, of which the first is not before the last segment."""
-        self._segments.append((from_ns, to_ns, dx))
-        while to_ns - self._segments[0][1] > HISTORY_S * 1e9:
-            self._segments.popleft()
-
-    def between(self, from_ns: int, to_ns: int) -> tuple[FloatArray, float]:
-        """Return the displacement (n_v_u,) between two stamps and the share of that time for which it is known.
-
-        Linear inside a segment, none where contacts carry nothing.
-        """
-        total, known_ns = np.zeros(self._n_v_u), 0
-        for start, stop, dx in reversed(self._segments):
-            if stop <= from_ns:
-                break
-            overlap_ns = min(stop, to_ns) - max(start, from_ns)
-            if overlap_ns > 0:
-                total += (overlap_ns / (stop - start)) * dx
-                known_ns += overlap_ns
-        return total, known_ns / (to_ns - from_ns) if to_ns > from_ns else 0.0
-
-    def velocity(self, t_ns: int) -> FloatArray:
-        """Return the velocity (n_v_u,) over the newest segment, zero where that ends before t_ns."""
-        if not self._segments or self._segments[-1][1] < t_ns:
-            return np.zeros(self._n_v_u)
-        start, stop, dx = self._segments[-1]
-        return np.asarray(dx / ((stop - start) * 1e-9))

@@ -46,6 +46,9 @@ class Chart(Protocol):
     def covariance(self, x: FloatArray, rotation_std: float, translation_std: float) -> FloatArray:
         """Return the covariance (n, n) in tangent space of isotropic pose noise (rad, m)."""
 
+    def spread(self, dx: FloatArray) -> FloatArray:
+        """Return sizes (n,) of the parts of a displacement dx (n,): an error of it may point anywhere in its part."""
+
 
 class FreeBodyChart:
     """A free body: x = [qw qx qy qz px py pz], tangent [dtheta_W; dp_W]."""
@@ -78,6 +81,10 @@ class FreeBodyChart:
     def covariance(self, x: FloatArray, rotation_std: float, translation_std: float) -> FloatArray:
         """Return diag(rotation_std^2 1, translation_std^2 1)."""
         return np.diag(np.repeat([rotation_std**2, translation_std**2], 3))
+
+    def spread(self, dx: FloatArray) -> FloatArray:
+        """Return the angle three times and the distance three times."""
+        return np.repeat(np.sqrt([dx[:3] @ dx[:3], dx[3:] @ dx[3:]]), 3)
 
 
 class JointChart:
@@ -119,6 +126,10 @@ class JointChart:
         weights = np.repeat([1.0 / rotation_std**2, 1.0 / translation_std**2], 3)
         J = self._jacobian(x)
         return np.asarray(np.linalg.inv(J.T @ (weights[:, None] * J)), dtype=np.float64)
+
+    def spread(self, dx: FloatArray) -> FloatArray:
+        """Return |dx|: joints of an object err each for itself."""
+        return np.abs(dx)
 
     def _full(self, x: FloatArray | None) -> FloatArray:
         q = self._system.q_default.copy()

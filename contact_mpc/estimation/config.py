@@ -130,15 +130,45 @@ class EstimatorConfig(BaseModel):
         default=6,
         ge=1,
         le=1000,
-        description="after so many outliers in a row the filter starts again at the last one",
+        description="after so many outliers in a row the filter starts again at the last one; earlier where three "
+        "agree over 0.1 s, or where they outnumber the poses before",
         json_schema_extra={"unit": "1"},
     )
     pose_stale_after_s: float = Field(
         default=0.15,
         gt=0,
         le=10,
-        description="age of the newest accepted pose beyond which it is held and called stale",
+        description="age of the newest accepted pose beyond which it is stale; longer for a camera that is slower or "
+        "later than this, as its stamps show",
         json_schema_extra={"unit": "s"},
+    )
+    longest_pose_age_s: float = Field(
+        default=0.4,
+        gt=0,
+        le=10,
+        description="beyond this age a pose is stale, however slow and late the camera is",
+        json_schema_extra={"unit": "s"},
+    )
+    carry_through_s: float = Field(
+        default=3.5,
+        ge=0,
+        le=60,
+        description="for so long without poses an object is followed by the contacts that carry it; 0: it is held",
+        json_schema_extra={"unit": "s"},
+    )
+    known_rotation_rad: float = Field(
+        default=0.3,
+        gt=0,
+        le=3,
+        description="an object without poses is known while its rotation's standard deviation is below this",
+        json_schema_extra={"unit": "rad"},
+    )
+    known_position_m: float = Field(
+        default=0.01,
+        gt=0,
+        le=1,
+        description="the same for its position",
+        json_schema_extra={"unit": "m"},
     )
     joints_stale_after_s: float = Field(
         default=0.02,

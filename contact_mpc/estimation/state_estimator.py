@@ -9,7 +9,9 @@ inputs and their stamps: no wall clock, no randomness, so that a recorded run gi
 import numpy as np
 
 from contact_mpc.errors import InputError
-from contact_mpc.estimation.carried_motion import CarriedMotion, ContactCarry
+from contact_mpc.estimation.camera_timing import CameraTiming
+from contact_mpc.estimation.carried_history import CarriedHistory
+from contact_mpc.estimation.carried_motion import ContactCarry
 from contact_mpc.estimation.charts import build_charts
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.estimation.joint_filter import JointFilter, JointSample
@@ -19,6 +21,7 @@ from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.loop_records import EstimatedState
 
 ORTHONORMALITY_TOLERANCE = 1e-6  # a rotation from a quaternion rounded to float32 is orthonormal to about 1e-7
+HISTORY_S = 1.0  # of carried motion beyond the longest dropout: for poses that come late
 WARM_UP_NS = (0, 10_000_000, 20_000_000)
 
 
@@ -61,13 +64,14 @@ class StateEstimator:
     def reset(self) -> None:
         """Forget all measurements; the counters of time jumps and late joints stay."""
         self._joints = JointFilter(self._system.joint_names, self._config.joint_velocity_filter_s)
-        self._carried = CarriedMotion(self._system.n_v_u)
+        self._carried = CarriedHistory(self._system.n_v_u, self._config.carry_through_s + HISTORY_S)
+        self.timings = [CameraTiming() for _ in self._system.object_names]
         charts = build_charts(self._system)
         stops = np.cumsum([chart.n for chart in charts]).tolist()
         self._slices = [slice(stop - chart.n, stop) for chart, stop in zip(charts, stops, strict=True)]
         self._filters = [
-            PoseFilter(chart, self._config, self._carried_part(part))
-            for chart, part in zip(charts, self._slices, strict=True)
+            PoseFilter(chart, self._config, self._carried_part(part), timing)
+            for chart, part, timing in zip(charts, self._slices, self.timings, strict=True)
         ]
         self._verdicts = ["accepted"] * len(self._filters)
 
@@ -149,13 +153,15 @@ class StateEstimator:
                 f"pose of '{name}' is stamped {(stamp_ns - last.t_ns) * 1e-9:.3f} s ahead of the joint states, allowed "
                 f"clock_tolerance_s = {self._config.clock_tolerance_s} s; synchronise the clocks of camera and robot"
             )
+        self.timings[object_index].note(stamp_ns, None if last is None else last.t_ns)
         self._verdicts[object_index] = self._filters[object_index].update(stamp_ns, R, p)
 
     def estimate(self, t_ns: int) -> EstimatedState | None:
         """Return the state at t_ns; None until joints and a pose of every object were seen.
 
-        The status is "ok" or the first that holds of "joints_stale", "pose_stale", "pose_outlier", "pose_restarted".
-        Robot joints are those of the newest joint state; objects are predicted to t_ns.
+        The status is "ok" or the first that holds of "joints_stale", "pose_stale" (poses are missing, and nothing else
+        tells where an object is), "pose_carried" (they are missing, and contacts tell), "pose_outlier",
+        "pose_restarted". Robot joints are those of the newest joint state; objects are predicted to t_ns.
         """
         joints = self._joints.sample
         if joints is None or any(item.state is None for item in self._filters):
@@ -165,14 +171,15 @@ class StateEstimator:
         v = np.concatenate([rate for _, rate, _ in predicted] + [joints.v])
         v[: self._system.n_v_u] += self._carried.velocity(t_ns)
         covariance = _block_diagonal([P for _, _, P in predicted])
-        return EstimatedState(t_ns, q, v, joints.tau, covariance, self._status(t_ns, joints))
+        status = self._status(t_ns, joints, [P for _, _, P in predicted])
+        return EstimatedState(t_ns, q, v, joints.tau, covariance, status)
 
-    def _status(self, t_ns: int, joints: JointSample) -> str:
+    def _status(self, t_ns: int, joints: JointSample, covariances: list[FloatArray]) -> str:
         if t_ns - joints.t_ns > self._config.joints_stale_after_s * 1e9:
             return "joints_stale"
-        stale_ns = self._config.pose_stale_after_s * 1e9
-        if any(item.state is not None and t_ns - item.state.stamp_ns > stale_ns for item in self._filters):
-            return "pose_stale"
+        stale = [(item, P) for item, P in zip(self._filters, covariances, strict=True) if item.is_stale(t_ns)]
+        if stale:
+            return "pose_carried" if all(item.is_carried(t_ns, P) for item, P in stale) else "pose_stale"
         for verdict in ("outlier", "restarted"):
             if verdict in self._verdicts:
                 return f"pose_{verdict}"

@@ -3,6 +3,7 @@
 A variant is a list of settings on top of the task's parameter file, as `--set` takes them. Ablations switch off, one by
 one, every true switch of tracker and estimator, every weight but those of the task itself, and the ingredients of
 `ABLATIONS`, which also switches on what a task does without; what has no effect on a task's own parameters is left out.
+`cameras` changes one property of the camera at a time, with outliers everywhere, with and without the contact model.
 `grasp` tells what the search for the start is worth: its rows start where the object is merely balanced, as drawn.
 """
 
@@ -13,14 +14,22 @@ from typing import Any, Literal
 from contact_mpc.control.tracking.config import TrackerConfig
 from contact_mpc.loop.config import LoopConfig
 
-Study = Literal["ablation", "grasp", "sensitivity", "comparison"]
-STUDIES: tuple[Study, ...] = ("ablation", "grasp", "sensitivity", "comparison")
+Study = Literal["ablation", "grasp", "sensitivity", "comparison", "cameras"]
+STUDIES: tuple[Study, ...] = ("ablation", "grasp", "sensitivity", "comparison", "cameras")
 BASE = "as configured"
 RATES_HZ = (10, 20, 25, 40, 50, 100)
 WEIGHT_FACTORS = (0.3, 1.0, 3.0)
 DELAYS_MS = (0, 10, 20, 40, 60)
 NOISE_FACTORS = (0.0, 0.5, 1.0, 2.0, 3.0)
 DRAWN_STARTS = 4
+CAMERA_RATES_HZ, CAMERA_DELAYS_MS, DROPOUTS_S = (10, 30, 60), (20, 100, 150), (0.5, 1.0, 3.0)
+CAMERAS = (  # rate Hz, delay ms, dropout s
+    *((rate, 20, 0.0) for rate in CAMERA_RATES_HZ),
+    *((60, delay, 0.0) for delay in CAMERA_DELAYS_MS[1:]),
+    *((60, 20, dropout) for dropout in DROPOUTS_S),
+    (10, 150, 1.0),
+)
+OUTLIER_SHARE = 0.02
 TASK_WEIGHTS = ("object_rotation_weight", "object_position_weight", "command_weight")  # without them there is no task
 ABLATIONS: dict[str, dict[str, Any]] = {  # label: parameters; None is the friction of the system file
     "one step": {"mpc_tracker.horizon_steps": 1},
@@ -79,6 +88,7 @@ def build_variants(study: Study, config: LoopConfig, mean_friction: float) -> li
         "grasp": lambda: [Variant(study, BASE), *_drawn_starts()],
         "sensitivity": lambda: _sensitivities(config),
         "comparison": lambda: _comparisons(),
+        "cameras": lambda: _cameras(),
     }
     return builders[study]()
 
@@ -154,3 +164,19 @@ def _comparisons() -> list[Variant]:
         Variant(group, "sampling", controller="sampling"),
         Variant(group, f"sampling, {GENEROUS_SAMPLES} samples", generous, controller="sampling"),
     ]
+
+
+def _cameras() -> list[Variant]:
+    found = []
+    for group, carry in (("with the contact model", True), ("without", False)):
+        for rate_hz, delay_ms, dropout_s in CAMERAS:
+            values = {
+                "state_estimator.estimator.contact_carry": str(carry).lower(),
+                "plant.sensors.pose_rate_hz": float(rate_hz),
+                "plant.sensors.pose_delay_s": 1e-3 * delay_ms,
+                "plant.sensors.pose_dropout_s": dropout_s,
+                "plant.sensors.pose_outlier_share": OUTLIER_SHARE,
+            }
+            label = f"{group}: {rate_hz} Hz, {delay_ms} ms" + (f", {dropout_s:g} s unseen" if dropout_s else "")
+            found.append(Variant("cameras", label, tuple(f"{key}={value}" for key, value in values.items())))
+    return found

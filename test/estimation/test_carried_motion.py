@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from contact_mpc.estimation.carried_motion import CarriedMotion, ContactCarry
+from contact_mpc.estimation.carried_motion import ContactCarry
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.estimation.state_estimator import StateEstimator
 from contact_mpc.model.rotations import rotation_exp
@@ -64,24 +64,6 @@ def test_nothing_is_carried_where_fewer_than_two_fingers_touch(each_task: TaskCo
     R, p = system.object_pose(q)
     q[: system.n_q_u] = system.q_from_object_pose(R, p + np.array([0.0, 0.0, 0.2]), q)
     assert ContactCarry(system, REACH_M).displacement(q, np.full(system.n_a, 1e-3)) is None
-
-
-def test_displacement_between_two_stamps_is_linear_inside_a_segment_and_knows_its_gaps() -> None:
-    motion = CarriedMotion(2)
-    motion.add(0, 10, np.array([1.0, 0.0]))
-    motion.add(20, 30, np.array([0.0, 2.0]))
-    np.testing.assert_allclose(motion.between(5, 25)[0], [0.5, 1.0])
-    assert motion.between(5, 25)[1] == pytest.approx(0.5)
-    assert motion.between(30, 40)[1] == 0.0
-    np.testing.assert_array_equal(motion.velocity(31), np.zeros(2))
-    np.testing.assert_allclose(motion.velocity(30), [0.0, 2.0 / 10e-9])
-
-
-def test_history_does_not_grow_with_time() -> None:
-    motion = CarriedMotion(1)
-    for k in range(1000):
-        motion.add(k * PERIOD_NS, (k + 1) * PERIOD_NS, np.ones(1))
-    assert motion.between(0, 1000 * PERIOD_NS)[0][0] <= 202.0  # one second of segments of 5 ms
 
 
 def follow(task: TaskConfig, path: np.ndarray, config: EstimatorConfig, seed: int) -> np.ndarray:

@@ -60,3 +60,13 @@ def test_configuration_of_a_pose_is_found_again(name):
     q[: system.n_q_u] = chart.integrate(q[: system.n_q_u], np.linspace(-0.3, 0.4, chart.n))
     found = chart.from_pose(*system.object_pose(q), system.q_default[: system.n_q_u])
     assert found == pytest.approx(q[: system.n_q_u], abs=1e-9)
+
+
+def test_error_of_a_displacement_may_point_anywhere_in_its_part(chart_at):
+    chart, _ = chart_at
+    dx = np.zeros(chart.n)
+    dx[0] = -0.3
+    spread = chart.spread(dx)
+    assert spread.max() == pytest.approx(0.3)
+    assert np.array_equal(chart.spread(-dx), spread)
+    assert np.all(spread >= np.abs(dx))

@@ -65,7 +65,7 @@ def test_noise_free_constant_velocity_is_tracked_without_bias_over_the_delay(rat
 def test_object_that_starts_faster_than_the_gate_allows_is_caught_after_one_restart():
     trajectory = turning(np.array([0.0, 1.0, 2.0]), np.array([0.3, 0.0, 0.0]))
     pose_filter = run_filter(trajectory, 6.0, seed=0)
-    assert pose_filter.outliers == CONFIG.max_consecutive_outliers
+    assert 1 <= pose_filter.outliers <= CONFIG.max_consecutive_outliers
     error = error_of(pose_filter, trajectory, pose_filter.state.stamp_ns + DELAY_NS)
     assert np.abs(error[:3]).max() < 3 * CONFIG.pose_noise_rad
     assert np.abs(error[3:]).max() < 3 * CONFIG.pose_noise_m
@@ -160,6 +160,41 @@ def test_stale_pose_is_held_while_its_covariance_grows():
     assert np.array_equal(after_1_s[1], np.zeros(6))
     assert np.all(np.diag(after_2_s[2]) > np.diag(after_1_s[2]))
     assert np.all(np.diag(after_1_s[2]) > np.diag(at_limit[2]))
+
+
+def test_velocity_that_is_not_followed_any_more_is_uncertainty():
+    trajectory = turning(np.array([0.0, 0.0, 0.2]), np.zeros(3))
+    pose_filter = run_filter(trajectory, 4.0, seed=0)
+    after_ns = pose_filter.state.stamp_ns + 2 * 10**9
+    missed = np.abs(error_of(pose_filter, trajectory, after_ns))[2]
+    assert missed > 0.3  # it went on for 2 s
+    assert missed < 3.0 * np.sqrt(pose_filter.predict(after_ns)[2][2, 2])
+
+
+def test_slow_camera_that_sees_the_object_elsewhere_is_believed_after_three_poses():
+    pose_filter, period_ns = PoseFilter(FreeBodyChart(), CONFIG), 100_000_000
+    for k in range(20):
+        pose_filter.update(k * period_ns, np.eye(3), np.zeros(3))
+    there = np.array([0.0, 0.05, 0.0])
+    verdicts = [pose_filter.update((20 + k) * period_ns, np.eye(3), there) for k in range(3)]
+    assert verdicts == ["outlier", "outlier", "restarted"]
+
+
+def test_outliers_that_do_not_agree_are_not_believed_early():
+    pose_filter, period_ns = PoseFilter(FreeBodyChart(), CONFIG), 100_000_000
+    for k in range(20):
+        pose_filter.update(k * period_ns, np.eye(3), np.zeros(3))
+    elsewhere = 0.05 * np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, 0, 0], [0, -1, 0]])
+    verdicts = [pose_filter.update((20 + k) * period_ns, np.eye(3), p) for k, p in enumerate(elsewhere)]
+    assert verdicts == ["outlier"] * 5
+
+
+@pytest.mark.parametrize("bad", [0, 1, 2])
+def test_one_wrong_pose_among_the_first_is_outvoted(bad):
+    pose_filter = PoseFilter(FreeBodyChart(), CONFIG)
+    for k in range(5):
+        pose_filter.update(k * PERIOD_NS, np.eye(3), np.array([0.0, 0.02 * (k == bad), 0.0]))
+    assert np.linalg.norm(pose_filter.state.x[4:]) < 2e-3
 
 
 def test_prediction_leaves_the_filter_unchanged():

@@ -194,8 +194,17 @@ def test_each_parameter_set_off_its_default_changes_the_estimate(allegro):
             estimator.update_joints(T0 + 16 * k * MS, q_a + 1e-3 * k)
             estimator.update_object_pose(T0 + 16 * k * MS, rotation_exp(rng.normal(0.0, 0.008, 3)) @ R, p + shift)
             states.append(estimator.estimate(T0 + 16 * k * MS + 60 * MS))
+        for k in range(60, 80):  # the camera sees nothing
+            estimator.update_joints(T0 + 16 * k * MS, q_a + 1e-3 * k)
+            states.append(estimator.estimate(T0 + 16 * k * MS))
+        slow = StateEstimator(allegro, EstimatorConfig(**changes))
+        for k in range(5):
+            slow.update_joints(T0 + 200 * k * MS, q_a)
+            slow.update_object_pose(T0 + 200 * k * MS, R, p)
+        slow.update_joints(T0 + 1050 * MS, q_a)
+        states.append(slow.estimate(T0 + 1050 * MS))
         try:
-            estimator.update_object_pose(T0 + 10**9, R, p)
+            estimator.update_object_pose(T0 + 1320 * MS, R, p)
             verdict = 1.0
         except InputError:
             verdict = 0.0
@@ -208,6 +217,7 @@ def test_each_parameter_set_off_its_default_changes_the_estimate(allegro):
         "max_consecutive_outliers": 2, "pose_stale_after_s": 0.03, "joints_stale_after_s": 0.1,
         "joint_velocity_filter_s": 0.1, "clock_tolerance_s": 0.01, "contact_carry": False, "carry_reach_m": 0.0002,
         "carry_error": 1.0, "carried_accel_share": 0.5, "noise_adaptation": 0.1,
+        "longest_pose_age_s": 0.04, "carry_through_s": 0.0, "known_rotation_rad": 1e-4, "known_position_m": 1e-5,
         "slip_probability": 1.0, "slip_window_s": 0.05, "slip_hold_s": 0.0, "slip_carry_error": 0.3,
     }  # fmt: skip
     assert set(changes) == set(EstimatorConfig.model_fields)

@@ -56,7 +56,8 @@ class DetectionLimits:
         if limit == "plan_age":
             return plan.last_stamp_ns + config.plan_max_age_ns + state.offset_ns
         if limit == "pose_age":
-            chain_s = self.estimator.pose_stale_after_s + self.estimate_period_s + config.plan_delay_s
+            unknown_s = max(self.estimator.longest_pose_age_s, self.estimator.carry_through_s)
+            chain_s = unknown_s + self.estimate_period_s + config.plan_delay_s
             pose = channels["pose"]
             return pose.last_stamp_ns + state.offset_ns + round(chain_s * NS_PER_S) + config.period_ns
         if limit == "flush":

@@ -119,7 +119,7 @@ def test_limits_of_detection_follow_from_the_parameters() -> None:
     assert due_ms("state_fault") == 7.0 + 50.0
     assert due_ms("lag") == pytest.approx(11.0 + 30.0 / LAG_GROWTH + 30.0)  # sent after 60 ms, 30 ms on the way
     assert due_ms("plan_age") == 1000.0 + 5.0 + 20.0 + 50.0 + 50.0
-    assert due_ms("pose_age") == pytest.approx(1000.0 + 3.0 + 150.0 + 5.0 + 20.0 + 50.0)
+    assert due_ms("pose_age") == pytest.approx(1000.0 + 3.0 + 3500.0 + 5.0 + 20.0 + 50.0)
     assert due_ms("wind_down") == 10.0 + 9.0
 
 

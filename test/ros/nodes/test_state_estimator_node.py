@@ -194,7 +194,7 @@ def test_a_lost_pose_is_reported_with_the_estimate(lockstep: EstimatorRig) -> No
         lockstep.send_state(T0 + k * MS, named_pose=T0)
     lockstep.wait_for(60)
     notes = [message.header.frame_id for message in lockstep.joints]
-    assert notes[0] == "ok" and notes[-1] == "pose_stale"
+    assert notes[0] == "ok" and notes[-1] == "pose_carried"
     assert messages.read_odometry(lockstep.odometry[-1]).V_WB.tolist() == [0.0] * 6
 
 
