@@ -14,7 +14,7 @@ import pytest
 
 import contact_mpc
 from contact_mpc.control.controller import ControllerSetup, PlainController
-from contact_mpc.control.tracking.tracker import MODEL_FAILED, NO_REFERENCE, Reference
+from contact_mpc.control.tracking.follower import MODEL_FAILED, NO_REFERENCE, Reference
 from contact_mpc.dynamics.contact_dynamics import FORMULATIONS, ContactDynamics
 from contact_mpc.dynamics.smoothed.formulation import LogBarrier
 from contact_mpc.errors import ConfigError, ContactMpcError, InputError

@@ -15,7 +15,7 @@ import numpy as np
 from contact_mpc.bags.object_track import ObjectEvaluation, evaluate_object
 from contact_mpc.bags.poses import IntArray
 from contact_mpc.bags.record import RunRecord
-from contact_mpc.control.tracking.tracker import PLAN_KEPT
+from contact_mpc.control.tracking.follower import PLAN_KEPT
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.task import TaskConfig

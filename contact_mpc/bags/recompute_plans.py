@@ -15,7 +15,7 @@ from contact_mpc.bags.sources import node_config, node_parameters
 from contact_mpc.control.controller import Controller, ControllerSetup
 from contact_mpc.control.tracking.comparison.config import ComparisonConfig
 from contact_mpc.control.tracking.config import TrackerConfig
-from contact_mpc.control.tracking.tracker import Reference
+from contact_mpc.control.tracking.follower import Reference
 from contact_mpc.errors import BagError, InputError
 from contact_mpc.loop.controllers import make_controller
 from contact_mpc.model.rotations import quaternion_to_matrix

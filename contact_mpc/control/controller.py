@@ -1,30 +1,17 @@
 """What follows a reference: the face of every controller, and a base class that leaves two methods to write."""
 
-import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
-from contact_mpc.control.tracking.command_plan import lay_out_commands
 from contact_mpc.control.tracking.comparison.config import ComparisonConfig
 from contact_mpc.control.tracking.config import TrackerConfig
-from contact_mpc.control.tracking.tracker import (
-    BAD_STATE,
-    MODEL_FAILED,
-    NO_REFERENCE,
-    OBJECT_LOST,
-    OK,
-    Reference,
-    TrackerOutput,
-    object_error,
-)
-from contact_mpc.errors import InputError
+from contact_mpc.control.tracking.follower import MODEL_FAILED, OK, Follower, Moment, Reference, TrackerOutput
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.units import NS_PER_S
-from contact_mpc.task.loop_records import CommandPlan, EstimatedState
+from contact_mpc.task.loop_records import EstimatedState
 from contact_mpc.task.plan import Plan
 
 
@@ -57,7 +44,7 @@ class Controller(Protocol):
         """Return the commands from a state on; without points, on which the bridge holds, where there are none."""
 
 
-class PlainController(ABC):
+class PlainController(Follower):
     """A controller of two methods; the rest is here: period, hold without a reference, a lost object, wrong commands.
 
     Parameters
@@ -68,12 +55,7 @@ class PlainController(ABC):
     """
 
     def __init__(self, setup: ControllerSetup) -> None:
-        self.system, self.config = setup.system, setup.config
-        self.period_ns = NS_PER_S // setup.config.mpc_rate_hz
-        self._instants_s: FloatArray = setup.config.h_s * np.arange(1.0, setup.config.horizon_steps + 1)
-        self._reference: Reference | None = None
-        self._last: CommandPlan | None = None
-        self._is_lost = False
+        super().__init__(setup.system, setup.config)
 
     @abstractmethod
     def begin(self, plan: Plan) -> None:
@@ -91,47 +73,19 @@ class PlainController(ABC):
 
     def set_reference(self, reference: Reference | None) -> None:
         """Follow another reference from now on; None holds."""
-        self._reference = reference
+        super().set_reference(reference)
         if reference is not None:
             self.begin(reference.plan)
 
-    def reset(self) -> None:
-        """Forget the last commands, and that the object was lost."""
-        self._last, self._is_lost = None, False
-
-    def step(self, state: EstimatedState) -> TrackerOutput:
+    def _follow(self, state: EstimatedState, plan: Plan, moment: Moment) -> TrackerOutput:
         """Return the commands of `compute`, linear from the command in force on."""
-        started = time.perf_counter()
-        try:
-            self.system.check_q(state.q)
-        except InputError:
-            return self._hold(state, BAD_STATE)
-        if self._reference is None:
-            return self._hold(state, NO_REFERENCE)
-        t_s = (state.t_ns - self._reference.start_ns) * 1e-9
-        errors = object_error(self.system, self._reference.plan, t_s, state.q)
-        self._is_lost |= errors[0] > self.config.lost_angle_deg or errors[1] > 1e3 * self.config.lost_distance_m
-        if self._is_lost:
-            return self._hold(state, OBJECT_LOST, errors)
+        t_s = moment.t_s
         u = np.asarray(self.compute(t_s, state, t_s + self._instants_s), dtype=np.float64)
         expected = (len(self._instants_s), self.system.n_a)
         if u.shape != expected or not np.all(np.isfinite(u)):
             note = f"commands of shape {u.shape}, expected finite ones of {expected}"
-            return self._hold(state, MODEL_FAILED, errors, note)
-        delay_s = self.config.plan_delay_s
-        at_delay = (delay_s, self._in_force(state.t_ns + round(delay_s * 1e9), t_s + delay_s)) if delay_s > 0 else None
-        self._last = lay_out_commands(state.t_ns, self._in_force(state.t_ns, t_s), at_delay, self._instants_s, u)
-        solve_ms = 1e3 * (time.perf_counter() - started)
-        return TrackerOutput(self._last, OK, solve_ms, object_error_deg=errors[0], object_error_mm=errors[1])
-
-    def _in_force(self, t_ns: int, t_s: float) -> FloatArray:
-        """Return the command of the last plan at t_ns, of the reference where there is none."""
-        assert self._reference is not None
-        return self._reference.plan.sample_u(t_s) if self._last is None else self._last.sample_u(t_ns)
-
-    def _hold(
-        self, state: EstimatedState, status: str, errors: tuple[float, float] = (np.nan, np.nan), note: str = ""
-    ) -> TrackerOutput:
-        self._last = None
-        plan = CommandPlan.hold(state.t_ns, self.system.n_a)
-        return TrackerOutput(plan, status, object_error_deg=errors[0], object_error_mm=errors[1], note=note)
+            return self._hold(state, MODEL_FAILED, moment, note)
+        commands = self._lay_out(state.t_ns, t_s, self._command_at(state.t_ns, t_s), u)
+        return TrackerOutput(
+            commands, OK, moment.solve_ms, object_error_deg=moment.angle_deg, object_error_mm=moment.distance_mm
+        )

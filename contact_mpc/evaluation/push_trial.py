@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from contact_mpc.control.tracking.tracker import PLAN_KEPT
+from contact_mpc.control.tracking.follower import PLAN_KEPT
 from contact_mpc.evaluation.contact_events import ContactCheck, HitCheck, check_contacts, tool_force
 from contact_mpc.evaluation.trial_run import EvaluationSpec, describe, loop_of_trial
 from contact_mpc.loop.closed_loop import ClosedLoop

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from contact_mpc.control.tracking.follower import NO_REFERENCE, NOTE_SEPARATOR, OK
 from contact_mpc.control.tracking.reorienter import REGRASPING
-from contact_mpc.control.tracking.tracker import NO_REFERENCE, NOTE_SEPARATOR, OK
 from contact_mpc.errors import StackError
 from contact_mpc.evaluation.trials import Disturbance, Trial, draw_trial
 from contact_mpc.loop.closed_loop import run_closed_loop

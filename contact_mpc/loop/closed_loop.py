@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from contact_mpc.control.bridge.bridge import BridgeCore
 from contact_mpc.control.controller import ControllerSetup
-from contact_mpc.control.tracking.tracker import Reference
+from contact_mpc.control.tracking.follower import Reference
 from contact_mpc.errors import StackError
 from contact_mpc.estimation.state_estimator import StateEstimator
 from contact_mpc.loop.config import LoopConfig

@@ -20,7 +20,7 @@ from contact_mpc.bags.record import (
     TrajectoryMessage,
 )
 from contact_mpc.control.bridge.status import BridgeMode
-from contact_mpc.control.tracking.tracker import NO_REFERENCE, OK
+from contact_mpc.control.tracking.follower import NO_REFERENCE, OK
 from contact_mpc.loop.config import LoopConfig
 from contact_mpc.loop.log import ClosedLoopResult
 from contact_mpc.model.rotations import matrix_to_quaternion

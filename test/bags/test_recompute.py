@@ -14,7 +14,8 @@ from contact_mpc.bags.recompute_plans import read_reference
 from contact_mpc.bags.sources import describe_difference, find_system, find_task, node_config
 from contact_mpc.cli.main import build_app
 from contact_mpc.control.tracking.config import TrackerConfig
-from contact_mpc.control.tracking.tracker import Reference, Tracker
+from contact_mpc.control.tracking.follower import Reference
+from contact_mpc.control.tracking.tracker import Tracker
 from contact_mpc.errors import BagError, ConfigError
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.estimation.state_estimator import StateEstimator

@@ -7,7 +7,7 @@ import pytest
 
 from contact_mpc.control.tracking.comparison.sampling import SamplingConfig
 from contact_mpc.control.tracking.config import TrackerConfig
-from contact_mpc.control.tracking.tracker import LAGGING, OK
+from contact_mpc.control.tracking.follower import LAGGING, OK
 from contact_mpc.errors import ConfigError
 from contact_mpc.loop.closed_loop import ClosedLoop
 from contact_mpc.loop.config import load_loop_config

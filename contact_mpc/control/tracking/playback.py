@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from contact_mpc.control.tracking.config import TrackerConfig
-from contact_mpc.control.tracking.tracker import NO_REFERENCE, OK, PLAN_KEPT, Reference, TrackerOutput, object_error
+from contact_mpc.control.tracking.follower import NO_REFERENCE, OK, PLAN_KEPT, Reference, TrackerOutput, object_error
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.units import NS_PER_S

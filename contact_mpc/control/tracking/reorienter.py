@@ -13,17 +13,17 @@ from typing import Protocol
 import numpy as np
 
 from contact_mpc.control.tracking.config import TrackerConfig
-from contact_mpc.control.tracking.playback import Playback
-from contact_mpc.control.tracking.tracker import (
+from contact_mpc.control.tracking.follower import (
     BAD_STATE,
     NO_REFERENCE,
     NOT_FOLLOWING,
     OBJECT_LOST,
     OK,
     Reference,
-    Tracker,
     TrackerOutput,
 )
+from contact_mpc.control.tracking.playback import Playback
+from contact_mpc.control.tracking.tracker import Tracker
 from contact_mpc.errors import InputError
 from contact_mpc.model.kinematic_tree import REVOLUTE
 from contact_mpc.model.system import System

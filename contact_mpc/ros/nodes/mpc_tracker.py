@@ -21,7 +21,7 @@ from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 from contact_mpc.control.controller import ControllerSetup
 from contact_mpc.control.tracking.comparison.config import ComparisonConfig
 from contact_mpc.control.tracking.config import TrackerConfig
-from contact_mpc.control.tracking.tracker import LAGGING, NO_REFERENCE, Reference
+from contact_mpc.control.tracking.follower import LAGGING, NO_REFERENCE, Reference
 from contact_mpc.errors import InputError
 from contact_mpc.loop.controllers import make_controller
 from contact_mpc.model.system_builder import load_system

@@ -8,8 +8,8 @@ import pytest
 from contact_mpc.control.bridge.plan_interpolation import interpolate_plan
 from contact_mpc.control.controller import ControllerSetup
 from contact_mpc.control.tracking.config import TrackerConfig
+from contact_mpc.control.tracking.follower import NO_REFERENCE, OK, PLAN_KEPT, Reference
 from contact_mpc.control.tracking.playback import REPLANNED, Playback
-from contact_mpc.control.tracking.tracker import NO_REFERENCE, OK, PLAN_KEPT, Reference
 from contact_mpc.loop.controllers import make_controller
 from contact_mpc.loop.wire import plan_over_wire, reference_over_wire
 from contact_mpc.model.system import System

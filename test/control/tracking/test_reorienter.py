@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from contact_mpc.control.tracking.config import TrackerConfig
+from contact_mpc.control.tracking.follower import BAD_STATE, NO_REFERENCE, OK, Reference
 from contact_mpc.control.tracking.reorienter import NO_SEGMENT, REGRASPING, Reorienting
-from contact_mpc.control.tracking.tracker import BAD_STATE, NO_REFERENCE, OK, Reference
 from contact_mpc.task.loop_records import EstimatedState
 from contact_mpc.task.plan import Plan
 from contact_mpc.task.segment import Segment

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from contact_mpc.control.tracking.config import TrackerConfig
+from contact_mpc.control.tracking.follower import Reference, TrackerOutput
 from contact_mpc.control.tracking.lag_watch import LagWatch
-from contact_mpc.control.tracking.tracker import Reference, Tracker, TrackerOutput
+from contact_mpc.control.tracking.tracker import Tracker
 from contact_mpc.task.loop_records import EstimatedState
 from contact_mpc.task.plan import Plan
 from contact_mpc.task.task import TaskConfig

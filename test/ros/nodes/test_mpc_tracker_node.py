@@ -14,7 +14,8 @@ from rclpy.serialization import serialize_message
 from std_srvs.srv import Trigger
 
 from contact_mpc.control.tracking.config import TrackerConfig
-from contact_mpc.control.tracking.tracker import Reference, Tracker
+from contact_mpc.control.tracking.follower import Reference
+from contact_mpc.control.tracking.tracker import Tracker
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.messages.references import to_object_reference, to_reference
 from contact_mpc.task.loop_records import EstimatedState
