@@ -104,8 +104,13 @@ def _topology(shape: Shape) -> _Topology:
         ends = np.array([[0.0, 0.0, -0.5 * shape.size[1]], [0.0, 0.0, 0.5 * shape.size[1]]])
         return _Topology(ends, edges={(0, 1), (1, 0)})
     if shape.kind == "box":
-        return _faces_of(0.5 * np.array(shape.size) * np.array(list(product((-1.0, 1.0), repeat=3))))
+        return _faces_of(box_vertices(shape))
     return _faces_of(shape.vertices) if shape.kind == "hull" else _Topology(np.zeros((0, 3)))
+
+
+def box_vertices(shape: Shape) -> FloatArray:
+    """Return the corners (8, 3) of a box in its frame, m."""
+    return np.asarray(0.5 * np.array(shape.size) * np.array(list(product((-1.0, 1.0), repeat=3))))
 
 
 def _faces_of(vertices: FloatArray) -> _Topology:
