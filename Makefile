@@ -1,5 +1,6 @@
 # make demo   creates .venv, then turns a ball in a robot hand in closed loop and writes out/demo/report
 # make test   adds the development tools and runs every test; make test-core and make test-ros are its two halves
+#             (TESTS=test/folder: those alone, one after the other; JOBS=1: the core on one core)
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
@@ -9,6 +10,7 @@ TASK ?= allegro_ball
 DEMO_DIR ?= out/demo
 DEMO_HOLD_S ?=
 TESTS ?=
+JOBS ?= auto
 
 BIN := $(VENV)/bin
 INPUTS := setup.py pyproject.toml constraints.txt
@@ -46,12 +48,19 @@ demo-short: DEMO_HOLD_S = 0.5
 demo-short: demo
 
 test: $(VENV)/.dev
+ifneq ($(TESTS),)
 	$(BIN)/python -m pytest $(TESTS)
+else
+	$(MAKE) --no-print-directory test-core
+	$(MAKE) --no-print-directory test-ros
+endif
 
-# What needs neither ROS nor DDS, and what starts nodes and talks between them; together they are `make test`.
+# What needs neither ROS nor DDS, on all cores: compiled code is shared by a cache that is locked where it is written.
+# A process that is done takes over half of what another has left. What starts nodes and talks between them keeps real
+# time, so its tests run one after the other.
 ROS_TESTS := test/ros test/launch
 test-core: $(VENV)/.dev
-	$(BIN)/python -m pytest $(ROS_TESTS:%=--ignore=%)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ROS_TESTS:%=--ignore=%)
 
 test-ros: $(VENV)/.dev
 	$(BIN)/python -m pytest $(ROS_TESTS)
