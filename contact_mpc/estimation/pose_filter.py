@@ -79,7 +79,7 @@ class PoseFilter:
     ) -> None:
         self._chart, self._config, self._timing = chart, config, timing or CameraTiming()
         self._carried = carried or (lambda from_ns, to_ns: (np.zeros(chart.n), 0.0))
-        self._noise_ratio = 1.0
+        self._noise_ratio, self._noise = 1.0, (config.pose_noise_rad, config.pose_noise_m)
         self._gate = float(chdtri(chart.n, 1.0 - config.gate_probability))
         self._state: FilterState | None = None
         self._density = np.zeros((chart.n, chart.n))
@@ -102,8 +102,10 @@ class PoseFilter:
         """State at the newest accepted measurement; None before the first."""
         return self._state
 
-    def update(self, stamp_ns: int, R_WB: FloatArray, p_WB: FloatArray) -> Verdict:
-        """Take a pose measured at stamp_ns.
+    def update(
+        self, stamp_ns: int, R_WB: FloatArray, p_WB: FloatArray, deviations: tuple[float, float] | None = None
+    ) -> Verdict:
+        """Take a pose measured at stamp_ns, whose standard deviations, rad and m, are those of the config unless given.
 
         Returns
         -------
@@ -111,6 +113,7 @@ class PoseFilter:
             "accepted"; "late": not newer than the newest, left out; "outlier": beyond the gate, left out;
             "restarted": outliers that agree, or too many in a row, so that the filter starts again here.
         """
+        self._noise = deviations or (self._config.pose_noise_rad, self._config.pose_noise_m)
         if self._state is None:
             self._start(stamp_ns, R_WB, p_WB)
             self._seen_ns = stamp_ns
@@ -197,8 +200,7 @@ class PoseFilter:
         self._noise_ratio = min(max(ratio, NOISE_RANGE[0]), NOISE_RANGE[1])
 
     def _measurement_covariance(self, x: FloatArray) -> FloatArray:
-        config = self._config
-        return self._noise_ratio * self._chart.covariance(x, config.pose_noise_rad, config.pose_noise_m)
+        return self._noise_ratio * self._chart.covariance(x, *self._noise)
 
     def _start(self, stamp_ns: int, R_WB: FloatArray, p_WB: FloatArray) -> None:
         x, n = self._chart.from_pose(R_WB, p_WB, None), self._chart.n

@@ -136,8 +136,17 @@ class StateEstimator:
         if dx is not None:
             self._carried.add(before.t_ns, now.t_ns, dx)
 
-    def update_object_pose(self, stamp_ns: int, R_WB: FloatArray, p_WB: FloatArray, object_index: int = 0) -> None:
+    def update_object_pose(
+        self,
+        stamp_ns: int,
+        R_WB: FloatArray,
+        p_WB: FloatArray,
+        object_index: int = 0,
+        deviations: tuple[float, float] | None = None,
+    ) -> None:
         """Take a pose X_WB = (R_WB (3, 3), p_WB (3,) m) measured at stamp_ns, whenever it arrives.
+
+        Its standard deviations per axis, rad and m, are those of the config unless the camera says them.
 
         Raises
         ------
@@ -154,7 +163,7 @@ class StateEstimator:
                 f"clock_tolerance_s = {self._config.clock_tolerance_s} s; synchronise the clocks of camera and robot"
             )
         self.timings[object_index].note(stamp_ns, None if last is None else last.t_ns)
-        self._verdicts[object_index] = self._filters[object_index].update(stamp_ns, R, p)
+        self._verdicts[object_index] = self._filters[object_index].update(stamp_ns, R, p, deviations)
 
     def estimate(self, t_ns: int) -> EstimatedState | None:
         """Return the state at t_ns; None until joints and a pose of every object were seen.

@@ -189,6 +189,16 @@ def test_outliers_that_do_not_agree_are_not_believed_early():
     assert verdicts == ["outlier"] * 5
 
 
+def test_pose_that_the_camera_calls_exact_counts_more():
+    corrections = []
+    for deviations in (None, (0.00175, 0.0001)):
+        pose_filter = run_filter(at_rest, 2.0, seed=1)
+        before = pose_filter.state.x[4:].copy()
+        pose_filter.update(120 * PERIOD_NS, np.eye(3), before + np.array([0.0, 0.0, 5e-4]), deviations)
+        corrections.append(pose_filter.state.x[6] - before[2])
+    assert corrections[1] > 3.0 * corrections[0]
+
+
 @pytest.mark.parametrize("bad", [0, 1, 2])
 def test_one_wrong_pose_among_the_first_is_outvoted(bad):
     pose_filter = PoseFilter(FreeBodyChart(), CONFIG)

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
-from geometry_msgs.msg import PoseStamped
 from pydantic import Field
 from rclpy.executors import Executor
 from sensor_msgs.msg import JointState
 
 from contact_mpc.errors import ConfigError, InputError
+from contact_mpc.estimation.camera_frame import CameraConfig
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.estimation.contact_estimate import ContactEstimator
 from contact_mpc.estimation.state_estimator import StateEstimator
@@ -28,6 +28,7 @@ from contact_mpc.ros.driver.config import DriverConfig
 from contact_mpc.ros.driver.joint_parts import DEPTH, JointParts
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.messages.contact_markers import ContactMarkers
+from contact_mpc.ros.messages.object_poses import ObjectPoseReader, message_type
 from contact_mpc.ros.messages.qos import TOPICS, qos_profile
 from contact_mpc.ros.messages.serialized import deserialize, parse_named_stamp, read_header
 from contact_mpc.ros.runtime.direct_reader import DirectReader
@@ -40,6 +41,7 @@ from contact_mpc.task.object_motion import object_motion
 
 WARN_PERIOD_S = 1.0
 SERVICE_PERIOD_NS = 4_000_000  # some events of the executor each: services, timers and /clock
+POSE_DEPTH = 100  # of a topic that others send on too, as /tf
 SLEEP_FRACTION = 0.6  # of the period; the next tick comes after 0.8 at the earliest, with joint states at 1 kHz
 _JointState = tuple[int, int | None, bytes, int]  # stamp, ns; stamp of the pose named, ns; message; topic
 
@@ -62,6 +64,7 @@ class StateEstimatorConfig(NodeConfig):
         json_schema_extra={"unit": "Hz"},
     )
     estimator: EstimatorConfig = EstimatorConfig()
+    camera: CameraConfig = CameraConfig()
     driver: DriverConfig = DriverConfig()
 
 
@@ -103,7 +106,8 @@ class StateEstimatorNode(ContactNode):
         self._warm_up()
         self._reader = DirectReader(self)
         self._joint_states = [self._subscribe("joint_states", topic, DEPTH) for topic in driver.joint_states_topics]
-        self._poses = self._subscribe("object_pose")
+        self._pose_reader = ObjectPoseReader(config.camera)
+        self._poses = self._subscribe_camera(config.camera)
 
     def activate(self) -> None:
         """Begin with an empty filter; what had arrived before is dropped."""
@@ -128,6 +132,9 @@ class StateEstimatorNode(ContactNode):
             "late_poses": self._estimator.late_poses,
             "late_joints": self._estimator.late_joints,
             "time_jumps": self._estimator.time_jumps,
+            "camera_period_s": self._estimator.timings[0].period_s,
+            "camera_delay_s": self._estimator.timings[0].delay_s,
+            "camera_longest_gap_s": self._estimator.timings[0].longest_gap_s,
         }
         level = DiagnosticStatus.OK if self._status == "ok" else DiagnosticStatus.WARN
         return level, self._status, counts
@@ -136,7 +143,7 @@ class StateEstimatorNode(ContactNode):
         self._estimator = StateEstimator(self._system, self.config.estimator)
         self._parts.clear()
         self._waiting: deque[_JointState] = deque()
-        self._early_poses: deque[tuple[int, PoseStamped]] = deque()
+        self._early_poses: deque[tuple[int, Any]] = deque()
         self._newest_pose_ns = -1
         self._last_tick = -1
         self._needs_all_joints = self._has_ticked = False
@@ -153,6 +160,11 @@ class StateEstimatorNode(ContactNode):
         topic = TOPICS[name]
         profile = qos_profile(topic.quality, self.config.clock, depth)
         return self._reader.subscribe(topic.msg_type, other or topic.name, profile)
+
+    def _subscribe_camera(self, camera: CameraConfig) -> Any:
+        depth = POSE_DEPTH if camera.source == "tf" else 1
+        profile = qos_profile(TOPICS["object_pose"].quality, self.config.clock, depth)
+        return self._reader.subscribe(message_type(camera), camera.topic, profile)
 
     def spin_some(self, executor: Executor) -> None:
         """Handle what has arrived; in realtime sleep between ticks, since of what comes then only the newest counts.
@@ -177,22 +189,25 @@ class StateEstimatorNode(ContactNode):
             self._has_ticked = False
             time.sleep(SLEEP_FRACTION * self._period_ns / NS_PER_S)
 
-    def _on_object_pose(self, message: PoseStamped) -> None:
-        stamp_ns = messages.from_stamp(message.header.stamp)
+    def _on_object_pose(self, message: Any) -> None:
+        stamp_ns = self._pose_reader.stamp_ns(message)
+        if stamp_ns is None:
+            return
         self._newest_pose_ns = max(self._newest_pose_ns, stamp_ns)
         if self.config.clock != "lockstep":
-            self._take_pose(stamp_ns, message)
+            self._take_pose(message)
             return
         self._early_poses.append((stamp_ns, message))
         while self._waiting and not self._waits_for_pose(self._waiting[0]):
             self._take_joint_state(self._waiting.popleft())
 
-    def _take_pose(self, stamp_ns: int, message: PoseStamped) -> None:
+    def _take_pose(self, message: Any) -> None:
         try:
-            R_WB, p_WB = messages.read_pose(message.pose)
-            self._estimator.update_object_pose(stamp_ns, R_WB, p_WB)
+            pose = self._pose_reader.read(message)
+            if pose is not None:
+                self._estimator.update_object_pose(pose.stamp_ns, pose.R_WB, pose.p_WB, 0, pose.deviations)
         except InputError as error:
-            self._refuse("object_pose", error)
+            self._refuse(self.config.camera.topic, error)
 
     def _on_joint_state(self, data: bytes, topic: int) -> None:
         try:
@@ -209,7 +224,7 @@ class StateEstimatorNode(ContactNode):
     def _take_named_poses(self, named_ns: int | None) -> None:
         """Take the poses up to the one that a joint state names, all where it names none; later ones came early."""
         while self._early_poses and (named_ns is None or self._early_poses[0][0] <= named_ns):
-            self._take_pose(*self._early_poses.popleft())
+            self._take_pose(self._early_poses.popleft()[1])
 
     def _waits_for_pose(self, state: _JointState) -> bool:
         """Whether the pose that a joint state names has not arrived yet."""

@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("rclpy")
 
+from geometry_msgs.msg import PoseWithCovarianceStamped
 from rclpy.serialization import serialize_message
 
 from contact_mpc import load_system
@@ -186,6 +187,35 @@ def test_a_pose_that_is_not_finite_is_left_out(lockstep: EstimatorRig) -> None:
     lockstep.send_state(T0 + 5 * MS, named_pose=T0 + MS)  # named although unusable: the state must not wait for ever
     lockstep.wait_for(1)
     assert messages.read_odometry(lockstep.odometry[0]).p_WB.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_camera_of_another_frame_and_message_goes_through_its_calibration(make_rig: Callable[..., Any]) -> None:
+    camera = {
+        "camera.source": "pose_with_covariance", "camera.topic": "seen", "camera.frame": "camera",
+        "camera.position_m": [0.0, 0.0, 0.5],
+    }  # fmt: skip
+    rig = make_rig("realtime", state_estimator={"system": "allegro_ball", **camera}).configure()
+    states, poses = rig.publisher("joint_states"), rig.node.create_publisher(PoseWithCovarianceStamped, "seen", 10)
+    odometry = rig.collect("state_estimator/object_odom")
+    rig.activate()
+    rig.connect(states, poses)
+
+    def send(frame: str) -> None:
+        message = PoseWithCovarianceStamped()
+        message.header = messages.to_pose_stamped(T0, np.eye(3), np.zeros(3), frame).header
+        message.pose.pose.orientation.w = 1.0
+        poses.publish(message)
+        rig.settle()
+
+    send("world")
+    assert int(rig.diagnosed("state_estimator", "refused_messages")) == 1
+    send("camera")
+    for k in range(40):
+        states.publish(messages.fill_joint_state(messages.make_joint_state(NAMES), T0 + 5 * k * MS, Q_A, REST, REST))
+        rig.settle()
+        if odometry:
+            break
+    assert messages.read_odometry(odometry[0]).p_WB.tolist() == [0.0, 0.0, 0.5]
 
 
 def test_a_lost_pose_is_reported_with_the_estimate(lockstep: EstimatorRig) -> None:
