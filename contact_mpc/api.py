@@ -22,14 +22,15 @@ from contact_mpc.errors import PlanError
 from contact_mpc.evaluation.campaign import run_parallel
 from contact_mpc.evaluation.cases import ALL, make_cases
 from contact_mpc.evaluation.result import describe_evaluation
+from contact_mpc.evaluation.start import find_start
 from contact_mpc.evaluation.trial_run import EvaluationSpec, TrialOutcome, run_trial
 from contact_mpc.evaluation.trials import disturbance_of, trial_seeds
 from contact_mpc.loop.apart import run_apart
 from contact_mpc.loop.closed_loop import run_closed_loop
 from contact_mpc.loop.compile_ahead import compile_ahead
 from contact_mpc.loop.config import LoopConfig, load_loop_config
+from contact_mpc.planning.grasp.search import GraspCandidate
 from contact_mpc.planning.methods import make_plan
-from contact_mpc.planning.start_posture import find_start
 from contact_mpc.plants.common.perturbation import PlantPerturbation
 from contact_mpc.report.animation import build_scene
 from contact_mpc.report.evaluation_report import render_evaluation_report
@@ -63,14 +64,13 @@ class Task(TaskConfig):
         Raises
         ------
         PlanError
-            No posture holds the object over the whole of every turn.
+            No posture was held in physics and planned from.
         """
-        best = run_apart("plan", find_start, self, samples, seed, spread_rad)
-        if best is None or best.fraction < 1.0:
-            share = 0.0 if best is None else best.fraction
+        best, refused = run_apart("plan", _search_start, self, samples, seed, spread_rad)
+        if best is None or refused:
             raise PlanError(
-                f"{self.path}: the best of {samples} postures (seed {seed}) holds the object over {100 * share:.0f} % "
-                "of its turns; try more samples or another seed"
+                f"{self.path}: the best of {samples} postures (seed {seed}) is not good enough: {refused}; try more "
+                "samples or another seed"
             )
         return replace(self, start_q=best.q, start_u=best.grasp.u, has_start=True)
 
@@ -83,6 +83,11 @@ class Task(TaskConfig):
             See `contact_mpc.planning.methods.make_plan`.
         """
         return run_apart("plan", make_plan, self)
+
+
+def _search_start(task: TaskConfig, samples: int, seed: int, spread_rad: float) -> tuple[GraspCandidate | None, str]:
+    found = find_start(task, samples, seed, spread_rad)
+    return found.best, found.refused
 
 
 def load_task(name: str | Path) -> Task:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,12 +15,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
-from contact_mpc.errors import PlanError
+from contact_mpc.evaluation.start import find_start
 from contact_mpc.model.rotations import rpy_from_rotation
-from contact_mpc.planning.grasp.search import FRICTION_STEPS, GraspCandidate, search_grasp
-from contact_mpc.planning.start_posture import make_search
-from contact_mpc.planning.trajopt.feasibility import describe_refusal
-from contact_mpc.planning.trajopt.task import plan_task
+from contact_mpc.planning.grasp.search import FRICTION_STEPS, GraspCandidate
 from contact_mpc.settings.file_access import write_text
 from contact_mpc.task.task import TaskConfig
 from contact_mpc.version import __version__
@@ -40,45 +37,26 @@ class GraspOptions:
 
 
 def find_grasp(task: TaskConfig, options: GraspOptions, as_json: bool) -> NoReturn:
-    """Search a start; exit code 0 only where every turn of the task was planned from it and can be held.
+    """Search a start; exit code 0 only where plants hold it and every turn of the task was planned from it.
 
     Ctrl-C ends the search with the best so far.
     """
     spread_deg = _spread(task) if options.spread_deg is None else options.spread_deg
-    search = make_search(task, options.seed, np.deg2rad(spread_deg))
-    is_interrupted = False
     with progress_bar("searching", options.samples) as report:
-        try:
-            search_grasp(search, options.samples, report)
-        except KeyboardInterrupt:
-            is_interrupted = True
-    best = search.best
-    refused = "no posture holds the object" if best is None else _refusal(task, best)
+        found = find_start(task, options.samples, options.seed, float(np.deg2rad(spread_deg)), report)
+    search, best, refused = found.search, found.best, found.refused
     head = {"task": task.name, "seed": options.seed, "samples": search.drawn, "spread_deg": spread_deg}
     result = {**head, "goal_met": not refused, "refused": refused, **_grasp_figures(task, best)}
-    result |= {"why_samples_failed": search.why()[:MOST_REASONS], "written": None, "interrupted": is_interrupted}
+    result |= {"why_samples_failed": search.why()[:MOST_REASONS], "written": None, "interrupted": found.is_interrupted}
     if best is not None:
         result |= _put_down(task, result, options, as_json, is_good=not refused)
     emit(result, as_json, _grasp_table(result))
-    raise typer.Exit(EXIT_INTERRUPTED if is_interrupted else EXIT_GOAL_MISSED if refused else 0)
+    raise typer.Exit(EXIT_INTERRUPTED if found.is_interrupted else EXIT_GOAL_MISSED if refused else 0)
 
 
 def _spread(task: TaskConfig) -> float:
     shapes = [item.shape.kind for item in task.system.geometries if item.owner in task.system.object_names]
     return 0.0 if task.has_start or shapes == ["sphere"] else SPREAD_DEG
-
-
-def _refusal(task: TaskConfig, best: GraspCandidate) -> str:
-    """Return why a turn of the task cannot be planned and held from a start, "" where all can."""
-    for axis in task.axes or ("",):
-        turn = replace(task.about(axis), start_q=best.q, start_u=best.grasp.u, has_start=True)
-        try:
-            refused = describe_refusal(turn, plan_task(turn))
-        except PlanError as error:
-            refused = str(error)
-        if refused:
-            return refused
-    return ""
 
 
 def _put_down(
@@ -121,6 +99,7 @@ def _grasp_figures(config: TaskConfig, best: GraspCandidate | None) -> dict[str,
     }
     return {
         "fraction_of_path": best.fraction,
+        "held_in_plants": best.held,
         "friction_margins": dict(zip(map(str, FRICTION_STEPS), best.fractions, strict=False)),
         "joint_limit_room_rad": best.limit_room_rad,
         "conditioning": best.conditioning,
@@ -137,6 +116,7 @@ def _grasp_table(result: dict[str, Any]) -> Table:
     if "start" in result:
         for step, share in result["friction_margins"].items():
             table.add_row(f"the same with {100 * float(step):.0f} % of the friction", f"{100 * share:.0f} %")
+        table.add_row("plants that hold it (MuJoCo)", f"{100 * result['held_in_plants']:.0f} %")
         table.add_row("conditioning of B_u, least to largest", f"{result['conditioning']:.2f}")
         table.add_row("room to joint limits on the way", f"{result['joint_limit_room_rad']:.3f} rad")
         table.add_row("normal forces", ", ".join(f"{force:.2f} N" for force in result["normal_forces_n"]))

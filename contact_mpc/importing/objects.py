@@ -8,16 +8,17 @@ import numpy as np
 from scipy.spatial import ConvexHull
 
 from contact_mpc.errors import ConfigError
-from contact_mpc.importing.prepare import add_origin, add_shape
-from contact_mpc.importing.primitives import fit_primitives, load_points
+from contact_mpc.importing.mesh_shapes import MeshShapes, shapes_of_mesh
+from contact_mpc.importing.prepare import add_mesh_shapes
+from contact_mpc.importing.primitives import Primitive, load_points
 from contact_mpc.model.urdf import Pose
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.file_access import write_text
 
 DENSITY_KG_M3 = 200.0  # of a hollow or foamed thing, as hands hold
 LEAST_MASS_KG = 0.01
 KINDS = {"ball": ("radius",), "box": ("x", "y", "z"), "cylinder": ("radius", "length"), "capsule": ("radius", "length")}
 MESHES = (".obj", ".stl", ".dae")
-Piece = tuple[str, tuple[float, ...], Pose]  # kind, size and pose of a shape, m
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,8 @@ class NewObject:
     """An object: shapes, mass (kg), inertia (3, 3) about its frame (kg m^2), half extents (m), what was assumed."""
 
     name: str
-    pieces: tuple[Piece, ...]
+    shapes: MeshShapes
+    X_OM: Pose  # of the shapes' frame in the object's
     mass_kg: float
     inertia: FloatArray
     half_extent_m: FloatArray
@@ -69,8 +71,9 @@ def _from_kind(kind: str, size: tuple[float, ...], mass_kg: float | None) -> New
         moments = np.array([(3.0 * r * r + length**2) / 12.0] * 2 + [0.5 * r * r])  # of a cylinder
     mass, note = _mass(volume, mass_kg)
     shape = "sphere" if kind == "ball" else kind
-    pieces = ((shape, size, Pose(np.eye(3), np.zeros(3))),)
-    return NewObject(kind, pieces, mass, np.diag(mass * moments), half, note)
+    pose = Pose(np.eye(3), np.zeros(3))
+    shapes = MeshShapes((Primitive(shape, size, pose, 0.0),), None, 0.0)
+    return NewObject(kind, shapes, pose, mass, np.diag(mass * moments), half, note)
 
 
 def _mass(volume: float, mass_kg: float | None) -> tuple[float, str]:
@@ -82,15 +85,13 @@ def _mass(volume: float, mass_kg: float | None) -> tuple[float, str]:
 
 def _from_mesh(path: Path, mass_kg: float | None) -> NewObject:
     points = load_points(path, (1.0, 1.0, 1.0))
-    found = fit_primitives(points, str(path))
+    found = shapes_of_mesh(path, (1.0, 1.0, 1.0))
     volume, centre, second = _moments(points)
     mass, note = _mass(volume, mass_kg)
     inertia = mass / volume * (np.trace(second) * np.eye(3) - second)
-    pieces = tuple((item.kind, item.size, Pose(item.X_MG.R, item.X_MG.p - centre)) for item in found)
-    error_mm = 1e3 * max(item.error_m for item in found)
-    kinds = ", ".join(item.kind for item in found)
-    text = f"{path.name} as {kinds}, off by up to {error_mm:.1f} mm; inertia of its convex hull; {note}".rstrip("; ")
-    return NewObject(path.stem, pieces, mass, inertia, np.max(np.abs(points - centre), axis=0), text)
+    text = f"{path.name} as {found.describe()}; inertia of its convex hull; {note}".rstrip("; ")
+    half = np.max(np.abs(points - centre), axis=0)
+    return NewObject(path.stem, found, Pose(np.eye(3), -centre), mass, inertia, half, text)
 
 
 def _moments(points: FloatArray) -> tuple[float, FloatArray, FloatArray]:
@@ -105,17 +106,18 @@ def _moments(points: FloatArray) -> tuple[float, FloatArray, FloatArray]:
     return total, centre + inner, np.asarray(second / 20.0 - total * np.outer(centre, centre))
 
 
-def object_urdf(item: NewObject) -> str:
-    """Return the URDF of an object."""
+def write_object(item: NewObject, into: Path) -> None:
+    """Write NAME.urdf of an object, and its hull, if it has one, below meshes/."""
+    write_text(into / f"{item.name}.urdf", _object_urdf(item, into / "meshes" / f"{item.name}_hull.obj"))
+
+
+def _object_urdf(item: NewObject, hull_file: Path) -> str:
     robot = ET.Element("robot", name=item.name)
     link = ET.SubElement(robot, "link", name=item.name)
     inertial = ET.SubElement(link, "inertial")
     ET.SubElement(inertial, "mass", value=f"{item.mass_kg:.6g}")
     rows = {"ixx": (0, 0), "iyy": (1, 1), "izz": (2, 2), "ixy": (0, 1), "ixz": (0, 2), "iyz": (1, 2)}
     ET.SubElement(inertial, "inertia", {key: f"{item.inertia[place]:.6g}" for key, place in rows.items()})
-    for kind, size, pose in item.pieces:
-        collision = ET.SubElement(link, "collision")
-        add_origin(collision, pose)
-        add_shape(collision, kind, size)
+    add_mesh_shapes(link, item.shapes, item.X_OM, hull_file)
     ET.indent(robot)
     return ET.tostring(robot, encoding="unicode") + "\n"

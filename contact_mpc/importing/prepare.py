@@ -3,6 +3,7 @@
 Every value that the file did not have is written down as an assumption, for the person who imports it.
 """
 
+import re
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from contact_mpc.errors import ConfigError, ModelError
-from contact_mpc.importing.primitives import fit_mesh
+from contact_mpc.importing.mesh_shapes import MeshShapes, shapes_of_mesh, write_hull
 from contact_mpc.model.rotations import rotation_from_rpy, rpy_from_rotation
 from contact_mpc.model.urdf import DRAKE, MOVING_JOINTS, SHAPES, Pose, mesh_path
 from contact_mpc.settings.arrays import FloatArray
@@ -44,8 +45,10 @@ class LimitOptions:
     velocity: dict[str, float] = field(default_factory=dict)
 
 
-def prepare_robot(robot: ET.Element, path: Path, limits: LimitOptions) -> list[str]:
+def prepare_robot(robot: ET.Element, path: Path, limits: LimitOptions, meshes: Path) -> list[str]:
     """Make a <robot> element complete, in place, and return the assumptions made.
+
+    Hulls that take the place of meshes are written to the folder `meshes`, which shall lie beside the new URDF.
 
     Raises
     ------
@@ -56,7 +59,7 @@ def prepare_robot(robot: ET.Element, path: Path, limits: LimitOptions) -> list[s
     """
     notes = _strip(robot)
     for link in robot.findall("link"):
-        notes += _replace_meshes(link, path)
+        notes += _replace_meshes(link, path, meshes)
     notes += _fill_limits(robot, path, limits)
     notes += _fill_masses(robot, path)
     return notes
@@ -78,8 +81,8 @@ def _strip(element: ET.Element) -> list[str]:
     return [f"left out unknown tags: {', '.join(sorted(unknown))}"] if unknown else []
 
 
-def _replace_meshes(link: ET.Element, path: Path) -> list[str]:
-    """Put the primitives of each mesh in its place."""
+def _replace_meshes(link: ET.Element, path: Path, meshes: Path) -> list[str]:
+    """Put primitives or a convex hull in the place of each mesh."""
     notes = []
     for collision in link.findall("collision"):
         mesh = collision.find("geometry/mesh")
@@ -88,18 +91,30 @@ def _replace_meshes(link: ET.Element, path: Path) -> list[str]:
         name = f"{path}: link '{link.get('name')}'"
         file, scale = _mesh_file(mesh, path, name), _numbers(mesh, "scale", "1 1 1", name)
         try:
-            found = fit_mesh(file, (float(scale[0]), float(scale[1]), float(scale[2])))
+            found = shapes_of_mesh(file, (float(scale[0]), float(scale[1]), float(scale[2])))
         except ModelError as error:
             raise ModelError(f"{name}: {error}") from error
-        X_LM = _pose(collision.find("origin"), name)
         link.remove(collision)
-        for piece in found:
-            element = ET.SubElement(link, "collision")
-            add_origin(element, X_LM @ piece.X_MG)
-            add_shape(element, piece.kind, piece.size)
-        kinds, error_mm = ", ".join(piece.kind for piece in found), 1e3 * max(piece.error_m for piece in found)
-        notes.append(f"link '{link.get('name')}': mesh {file.name} as {kinds}, off by up to {error_mm:.1f} mm")
+        add_mesh_shapes(link, found, _pose(collision.find("origin"), name), meshes / _hull_name(path, link, file))
+        notes.append(f"link '{link.get('name')}': mesh {file.name} as {found.describe()}")
     return notes
+
+
+def _hull_name(path: Path, link: ET.Element, file: Path) -> str:
+    return re.sub(r"[^\w.-]", "_", f"{path.stem}_{link.get('name')}_{file.stem}") + ".obj"
+
+
+def add_mesh_shapes(link: ET.Element, shapes: MeshShapes, X_LM: Pose, file: Path) -> None:
+    """Add the <collision> elements of what stands for a mesh at X_LM in a link; a hull goes to `file`, beside it."""
+    for piece in shapes.primitives:
+        element = ET.SubElement(link, "collision")
+        add_origin(element, X_LM @ piece.X_MG)
+        add_shape(element, piece.kind, piece.size)
+    if shapes.hull is not None:
+        write_hull(shapes.hull, file)
+        element = ET.SubElement(link, "collision")
+        add_origin(element, X_LM)
+        ET.SubElement(ET.SubElement(element, "geometry"), "mesh", filename=f"{file.parent.name}/{file.name}")
 
 
 def _mesh_file(mesh: ET.Element, path: Path, name: str) -> Path:

@@ -69,10 +69,9 @@ def load_points(path: Path, scale: tuple[float, float, float]) -> FloatArray:
     return _sample_triangles(points, np.array(triangles, dtype=np.int64).reshape(-1, 3), LONG_EDGE_SHARE * size)
 
 
-@lru_cache(maxsize=256)
-def fit_mesh(path: Path, scale: tuple[float, float, float]) -> tuple[Primitive, ...]:
-    """Return the primitives of a mesh file; raises ModelError as `load_points` and `fit_primitives`."""
-    return tuple(fit_primitives(load_points(path, scale), str(path)))
+def near_m(points: FloatArray) -> float:
+    """Return the error, m, within which a shape is near enough to a part with these points (n, 3)."""
+    return max(NEAR_M, NEAR_SHARE * float(np.max(np.ptp(points, axis=0))))
 
 
 def _sample_triangles(points: FloatArray, triangles: IntArray, length: float) -> FloatArray:
@@ -100,8 +99,7 @@ def fit_primitives(points: FloatArray, source: str) -> list[Primitive]:
     while len(pieces) < MOST_PIECES:
         worst = max(range(len(pieces)), key=lambda i: pieces[i][0].error_m)
         primitive, part = pieces[worst]
-        size = float(np.max(np.ptp(part, axis=0)))
-        halves = None if primitive.error_m < max(NEAR_M, NEAR_SHARE * size) else _best_cut(part, primitive.error_m)
+        halves = None if primitive.error_m < near_m(part) else _best_cut(part, primitive.error_m)
         if halves is None:
             break
         pieces[worst : worst + 1] = halves

@@ -44,7 +44,7 @@ def import_robot(source: str, name: str, into: Path, limits: LimitOptions) -> Im
     if urdf.resolve() == path:
         raise ConfigError(f"{path}: the import would overwrite this file; give another --as NAME or --into DIR")
     robot = read_robot(path, into / "meshes")
-    notes = prepare_robot(robot, path, limits)
+    notes = prepare_robot(robot, path, limits, into / "meshes")
     ET.indent(robot)
     write_text(urdf, f"<!-- Imported from {path.name}. -->\n{ET.tostring(robot, encoding='unicode')}\n")
     part, base_note = propose_robot(name, urdf)

@@ -9,7 +9,7 @@ import numpy as np
 import yaml
 
 from contact_mpc.errors import ConfigError
-from contact_mpc.importing.objects import NewObject, make_object, object_urdf
+from contact_mpc.importing.objects import NewObject, make_object, write_object
 from contact_mpc.importing.placement import place_object
 from contact_mpc.importing.prepare import LimitOptions
 from contact_mpc.importing.robot import import_robot
@@ -69,7 +69,7 @@ def new_task(
     robots = _robots(robots_file, into)
     name = name or f"{robots[0]['name']}_{item.name}"
     system_file, task_file = into / f"{name}_system.yaml", into / f"{name}.yaml"
-    write_text(into / f"{item.name}.urdf", object_urdf(item))
+    write_object(item, into)
     config = validate(
         SystemConfig, {"name": name, "friction": {"default": 1.0}, "robots": robots, "objects": []}, "robots"
     )

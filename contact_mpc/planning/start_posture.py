@@ -1,32 +1,30 @@
 """Start postures of a task: the search for one that serves all its turns, and one that is merely drawn."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from contact_mpc.errors import PlanError
 from contact_mpc.optimisation.trajectory import TrajoptConfig
-from contact_mpc.planning.grasp.search import GraspCandidate, GraspSearch, search_grasp
+from contact_mpc.planning.grasp.search import GraspSearch
 from contact_mpc.planning.trajopt.task import object_path
+from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.task import TaskConfig
 
 INSTANTS = 8
 TURN_FACTOR = 1.1  # of the turns that a start must serve, so that it has some to spare
 MOST_DRAWS = 1000
+Hold = Callable[[FloatArray, FloatArray], float]  # q, u -> share of plants that hold the object
 
 
-def make_search(task: TaskConfig, seed: int, spread_rad: float = 0.0) -> GraspSearch:
-    """Return the search about the start of a task for postures that serve its turns."""
+def make_search(task: TaskConfig, seed: int, spread_rad: float = 0.0, hold: Hold | None = None) -> GraspSearch:
+    """Return the search about the start of a task for postures that serve its turns, and that `hold` holds."""
     turns = [_further(task.about(axis)) for axis in task.axes or ("",)]
     return GraspSearch(
         task.system, task.start_q,
         lambda q: [object_path(turn, q, INSTANTS)[:, : task.system.n_q_u] for turn in turns],
         seed, minimum_force_n=float(task.planner.get("minimum_force_n", 1.0)),
-        friction=_cone_friction(task), spread_rad=spread_rad,
+        friction=_cone_friction(task), spread_rad=spread_rad, hold=hold,
     )  # fmt: skip
-
-
-def find_start(task: TaskConfig, samples: int, seed: int, spread_rad: float = 0.0) -> GraspCandidate | None:
-    """Return the best of so many postures about the start of a task; None where none balances the object."""
-    return search_grasp(make_search(task, seed, spread_rad), samples)
 
 
 def draw_start(task: TaskConfig, seed: int) -> TaskConfig:

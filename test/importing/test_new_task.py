@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from contact_mpc.errors import ConfigError, PlanError
-from contact_mpc.importing.objects import make_object, object_urdf
+from contact_mpc.importing.objects import make_object, write_object
 from contact_mpc.importing.prepare import LimitOptions
 from contact_mpc.importing.task import NewTask, new_task, read_turn
 from contact_mpc.loop.config import load_loop_config
@@ -31,8 +31,9 @@ def allegro_with(thing: str, folder: Path) -> NewTask:
     ],
 )
 def test_object_of_a_kind_has_its_inertia(tmp_path: Path, text: str, inertia: np.ndarray) -> None:
-    (tmp_path / "item.urdf").write_text(object_urdf(make_object(text, 2.0)))
-    link = read_urdf(tmp_path / "item.urdf").links[text.partition(":")[0]]
+    kind = text.partition(":")[0]
+    write_object(make_object(text, 2.0), tmp_path)
+    link = read_urdf(tmp_path / f"{kind}.urdf").links[kind]
     np.testing.assert_allclose(np.diag(link.inertia), 2.0 * inertia, rtol=1e-5)
 
 
@@ -44,9 +45,10 @@ def test_mesh_object_lies_at_its_centre_of_mass_with_its_inertia(tmp_path: Path)
     item = make_object(str(tmp_path / "brick.obj"), 0.3)
     expected = 0.3 / 12.0 * np.array([0.04**2 + 0.06**2, 0.02**2 + 0.06**2, 0.02**2 + 0.04**2])
     np.testing.assert_allclose(item.inertia, np.diag(expected), atol=1e-9)
-    ((kind, size, pose),) = item.pieces
-    assert kind == "box"
-    np.testing.assert_allclose([*size, *pose.p], [0.02, 0.04, 0.06, 0.0, 0.0, 0.0], atol=1e-7)  # coal reads 32 bit
+    (piece,) = item.shapes.primitives
+    assert piece.kind == "box"
+    pose = item.X_OM @ piece.X_MG
+    np.testing.assert_allclose([*piece.size, *pose.p], [0.02, 0.04, 0.06, 0.0, 0.0, 0.0], atol=1e-7)  # coal: 32 bit
 
 
 def test_task_loads_finds_its_parameters_and_asks_for_a_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

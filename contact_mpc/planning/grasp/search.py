@@ -4,13 +4,14 @@ Random object positions and finger postures, each finger closed, by the joints t
 of its tip is `CONTACT_GAP_M` from any of the object; fingers that cannot are left open, as long as three touch (two
 where the object does not move freely). Kept when forces balance the object, then scored by rolling along every path:
 how far it gets with the given friction, then with ever less (`FRICTION_STEPS`), then the room that is left to the joint
-limits and the conditioning of what the joints can do to the object. After the first `RANDOM_SHARE` of the samples the
-best is varied instead.
+limits and the conditioning of what the joints can do to the object. Those that serve every path are held in a physics
+engine, where the caller has one (`GraspSearch.hold`): the share of the plants that hold the object counts most. After
+the first `RANDOM_SHARE` of the samples the best is varied instead.
 """
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,7 @@ LEAST_BEND = 0.1  # of the largest share of a joint in closing
 BISECTIONS = 30
 FRICTION_STEPS = (1.0, 0.8, 0.65)  # shares of the friction: the margin in the cones on the way
 USEFUL_ROOM_RAD = 0.15  # more room to the joint limits does not count
+HELD_WEIGHT = 3.0  # of the share of plants that hold the object: as much as all of `FRICTION_STEPS`
 RANDOM_SHARE = 0.4
 VARIATION_M, VARIATION_RAD = 0.003, 0.06  # standard deviations of a variation of object and joints
 
@@ -55,6 +57,8 @@ class GraspCandidate:
         Smallest over largest singular value of `object_response`, -.
     finger_share : float
         Fingers that hold, of those that could, -.
+    held : float
+        Share of the plants of `GraspSearch.hold` in which the commands hold the object; NaN where none was asked.
     """
 
     q: FloatArray
@@ -63,6 +67,7 @@ class GraspCandidate:
     limit_room_rad: float
     conditioning: float
     finger_share: float = 1.0
+    held: float = np.nan
 
     @property
     def fraction(self) -> float:
@@ -73,7 +78,8 @@ class GraspCandidate:
     def score(self) -> float:
         """Larger is better: completeness with ever less friction first, then room to the limits and conditioning."""
         room = min(self.limit_room_rad, USEFUL_ROOM_RAD) / USEFUL_ROOM_RAD if self.fraction >= 1.0 else 0.0
-        return sum(self.fractions) + 0.5 * room + 0.2 * self.conditioning + 0.3 * self.finger_share
+        held = 0.0 if np.isnan(self.held) else HELD_WEIGHT * self.held
+        return sum(self.fractions) + 0.5 * room + 0.2 * self.conditioning + 0.3 * self.finger_share + held
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,8 @@ class GraspSearch:
         Half width of the box of object positions about that of q_centre, m.
     spread_rad : float
         Half width of the box of rotation vectors by which the object is turned from q_centre, rad.
+    hold : callable, optional
+        Given q (n_q,) and commands u (n_a,), the share of plants that hold the object so, 0 to 1.
     """
 
     def __init__(
@@ -111,8 +119,9 @@ class GraspSearch:
         friction: float = 0.5,
         spread_m: float = 0.015,
         spread_rad: float = 0.0,
+        hold: Callable[[FloatArray, FloatArray], float] | None = None,
     ) -> None:
-        self.system, self.q_centre, self.paths = system, q_centre, paths
+        self.system, self.q_centre, self.paths, self.hold = system, q_centre, paths, hold
         self.minimum_force_n, self.friction, self.spread_m = minimum_force_n, friction, spread_m
         self.spread_rad = spread_rad
         self.rng = np.random.default_rng(seed)
@@ -120,6 +129,7 @@ class GraspSearch:
         self._newton = make_newton(self._model)
         count = len(system.tree.dof_body)
         self._axes, self._origins = np.zeros((count, 3)), np.zeros((count, 3))
+        self._shapes = [system.geometries[system.pairs[item.pair].geometry_b] for item in system.contacts]
         self._fingers = self._find_fingers()
         self._least_fingers = min(len(self._fingers), 3 if np.any(system.tree.joint == FREE) else 2)
         self.drawn = 0
@@ -133,7 +143,7 @@ class GraspSearch:
         bodies = [int(system.tree.dof_body[system.n_v_u + a]) for a in range(system.n_a)]
         branches = [first_body(system, body) for body in bodies]
         owners = finger_of_pairs(system).tolist()
-        links = [system.geometries[system.pairs[item.pair].geometry_b] for item in system.contacts]
+        links = self._shapes
         tips = fingertip_links(system)
         for branch in dict.fromkeys(branches):
             joints = np.array([a for a in range(system.n_a) if branches[a] == branch])
@@ -281,14 +291,30 @@ class GraspSearch:
             fractions.append(float(np.mean(shares)))
         values = np.linalg.svd(object_response(self.system, q, grasp.pairs), compute_uv=False)
         share = len(grasp.pairs) / max(1, len(self._fingers))
-        return GraspCandidate(q, grasp, tuple(fractions), room, float(values[-1] / values[0]), min(1.0, share))
+        found = GraspCandidate(q, grasp, tuple(fractions), room, float(values[-1] / values[0]), min(1.0, share))
+        return self._try_to_hold(found)
+
+    def _try_to_hold(self, candidate: GraspCandidate) -> GraspCandidate:
+        """Return the candidate with its share of plants, where it serves every path and could become the best."""
+        least = -np.inf if self.best is None else self.best.score
+        if self.hold is None or candidate.fraction < 1.0 or candidate.score + HELD_WEIGHT <= least:
+            return candidate
+        held = self.hold(candidate.q, candidate.grasp.u)
+        if held < 1.0:
+            self._refuse("in some plants the fingers lose the object at once")
+        return replace(candidate, held=held)
 
     def _clear_instants(self, q: FloatArray, pairs: IntArray) -> int:
-        """Return how many of the first rows of q (n, n_q) keep all contacts but `pairs` at `CLEARANCE_M`."""
+        """Return how many of the first rows of q (n, n_q) keep all contacts but `pairs` at `CLEARANCE_M`.
+
+        Other shapes of the links that hold may come as near as they like, as long as they do not touch.
+        """
+        links = {(self._shapes[c].owner, self._shapes[c].link) for c in pairs}
+        holds = np.array([(shape.owner, shape.link) in links for shape in self._shapes])
+        least = np.where(holds, 0.0, CLEARANCE_M)
+        least[pairs] = -np.inf
         for k, row in enumerate(q):
-            gaps = self._gaps(row).copy()
-            gaps[pairs] = np.inf
-            if np.min(gaps) < CLEARANCE_M:
+            if np.any(self._gaps(row) < least):
                 return k
         return len(q)
 

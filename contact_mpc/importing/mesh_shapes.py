@@ -1,0 +1,57 @@
+"""What stands for a mesh: primitives where they are near it, else its convex hull, with the error stated.
+
+Primitives roll without edges and cost least, so they are taken where their error is within `near_m`. Elsewhere the
+nearer of the two counts: the union of primitives, or the hull, whose error is how deep the mesh's surface dips below
+it, plus what `contact_mpc.model.meshes.thin_out` takes off.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from scipy.spatial import ConvexHull
+
+from contact_mpc.importing.primitives import Primitive, fit_primitives, load_points, near_m
+from contact_mpc.model.meshes import thin_out
+from contact_mpc.model.polytopes import outward_triangles
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.file_access import write_text
+
+
+@dataclass(frozen=True)
+class MeshShapes:
+    """Either primitives or the vertices (n, 3) of a hull, m, in the frame of the mesh; and how far off, m."""
+
+    primitives: tuple[Primitive, ...]
+    hull: FloatArray | None
+    error_m: float
+
+    def describe(self) -> str:
+        """Return what was taken and its error, in one line."""
+        kinds = ", ".join(item.kind for item in self.primitives)
+        text = kinds if self.hull is None else f"its convex hull of {len(self.hull)} vertices"
+        return f"{text}, off by up to {1e3 * self.error_m:.1f} mm"
+
+
+@lru_cache(maxsize=256)
+def shapes_of_mesh(path: Path, scale: tuple[float, float, float]) -> MeshShapes:
+    """Return what stands for a mesh file; raises ModelError as `load_points` and `fit_primitives`."""
+    points = load_points(path, scale)
+    fitted = tuple(fit_primitives(points, str(path)))
+    error_m = max(item.error_m for item in fitted)
+    if error_m <= near_m(points):
+        return MeshShapes(fitted, None, error_m)
+    hull = ConvexHull(points)
+    vertices, thinned_m = thin_out(np.ascontiguousarray(points[hull.vertices]))
+    dips = -np.max(points @ hull.equations[:, :3].T + hull.equations[:, 3], axis=1)
+    hull_error_m = thinned_m + float(np.max(dips))
+    return MeshShapes((), vertices, hull_error_m) if hull_error_m < error_m else MeshShapes(fitted, None, error_m)
+
+
+def write_hull(points: FloatArray, path: Path) -> None:
+    """Write the convex hull of points (n, 3), m, as an .obj with outward faces; QhullError where they are flat."""
+    vertices = np.ascontiguousarray(points[ConvexHull(points).vertices])
+    rows = [f"v {x!r} {y!r} {z!r}" for x, y, z in vertices.tolist()]
+    rows += [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in outward_triangles(vertices).tolist()]
+    write_text(path, "\n".join([*rows, ""]))
