@@ -9,9 +9,11 @@ from rich.table import Table
 
 from contact_mpc.cli.output import emit
 from contact_mpc.errors import ConfigError
-from contact_mpc.importing.prepare import LimitOptions
+from contact_mpc.importing.prepare import JointOptions
 from contact_mpc.importing.robot import ImportedRobot
 from contact_mpc.importing.robot import import_robot as read_and_write
+
+LOCK_HELP = "Make joints that follow others (<mimic>) fixed, in the middle of their way; else such robots are refused."
 
 
 def import_robot(
@@ -28,11 +30,11 @@ def import_robot(
         list[str] | None,
         typer.Option("--velocity-rad-s", help="NUMBER for joints without velocity limit, or JOINT=NUMBER."),
     ] = None,
+    lock_mimic: Annotated[bool, typer.Option("--lock-mimic", help=LOCK_HELP)] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Read a robot file, propose what it lacks, and write a system file with a complete URDF beside it."""
-    limits = LimitOptions(read_limits(effort or [], "--effort-nm"), read_limits(velocity or [], "--velocity-rad-s"))
-    found = read_and_write(robot, name, into, limits)
+    found = read_and_write(robot, name, into, read_joint_options(effort, velocity, lock_mimic))
     system, part = found.system, found.part
     result = {
         "system_file": found.system_file,
@@ -46,7 +48,13 @@ def import_robot(
     emit(result, as_json, _table(found))
 
 
-def read_limits(items: list[str], option: str) -> dict[str, float]:
+def read_joint_options(effort: list[str] | None, velocity: list[str] | None, lock_mimic: bool) -> JointOptions:
+    """Return what the options say about joints that a robot's file leaves open."""
+    limits = (_read_limits(effort or [], "--effort-nm"), _read_limits(velocity or [], "--velocity-rad-s"))
+    return JointOptions(*limits, lock_mimic)
+
+
+def _read_limits(items: list[str], option: str) -> dict[str, float]:
     """Return limits by joint name from NUMBER and JOINT=NUMBER; "" stands for all joints that have none."""
     limits = {}
     for item in items:

@@ -12,9 +12,9 @@ import numpy as np
 
 from contact_mpc.errors import ConfigError, ModelError
 from contact_mpc.importing.mesh_shapes import MeshShapes, shapes_of_mesh, write_hull
-from contact_mpc.model.rotations import rotation_from_rpy, rpy_from_rotation
+from contact_mpc.importing.mimic import lock_mimics
+from contact_mpc.importing.xml_numbers import add_origin, read_numbers, read_pose, write_numbers
 from contact_mpc.model.urdf import DRAKE, MOVING_JOINTS, SHAPES, Pose, mesh_path
-from contact_mpc.settings.arrays import FloatArray
 
 KEPT = {
     "robot": {"link", "joint"},
@@ -38,14 +38,19 @@ GYRATION_M = 0.01  # radius of gyration of a link without shapes
 
 
 @dataclass(frozen=True)
-class LimitOptions:
-    """Effort (N m or N) and velocity (rad/s or m/s) limits for joints that have none: by joint name, "": all others."""
+class JointOptions:
+    """What the file leaves open: limits of joints that have none, and whether joints that follow others are locked.
+
+    effort, velocity : N m (N), rad/s (m/s) by joint name, "": all others
+    lock_mimic : see `contact_mpc.importing.mimic`
+    """
 
     effort: dict[str, float] = field(default_factory=dict)
     velocity: dict[str, float] = field(default_factory=dict)
+    lock_mimic: bool = False
 
 
-def prepare_robot(robot: ET.Element, path: Path, limits: LimitOptions, meshes: Path) -> list[str]:
+def prepare_robot(robot: ET.Element, path: Path, options: JointOptions, meshes: Path) -> list[str]:
     """Make a <robot> element complete, in place, and return the assumptions made.
 
     Hulls that take the place of meshes are written to the folder `meshes`, which shall lie beside the new URDF.
@@ -53,14 +58,15 @@ def prepare_robot(robot: ET.Element, path: Path, limits: LimitOptions, meshes: P
     Raises
     ------
     ConfigError
-        Joints lack limits that `limits` does not give, or `limits` names unknown joints; lists them.
+        Joints lack limits that `options` do not give, or they name unknown joints; lists them.
     ModelError
         A mesh cannot be used; names file, link and mesh.
     """
     notes = _strip(robot)
     for link in robot.findall("link"):
         notes += _replace_meshes(link, path, meshes)
-    notes += _fill_limits(robot, path, limits)
+    notes += lock_mimics(robot, path, options.lock_mimic)
+    notes += _fill_limits(robot, path, options)
     notes += _fill_masses(robot, path)
     return notes
 
@@ -89,13 +95,13 @@ def _replace_meshes(link: ET.Element, path: Path, meshes: Path) -> list[str]:
         if mesh is None:
             continue
         name = f"{path}: link '{link.get('name')}'"
-        file, scale = _mesh_file(mesh, path, name), _numbers(mesh, "scale", "1 1 1", name)
+        file, scale = _mesh_file(mesh, path, name), read_numbers(mesh, "scale", "1 1 1", name)
         try:
             found = shapes_of_mesh(file, (float(scale[0]), float(scale[1]), float(scale[2])))
         except ModelError as error:
             raise ModelError(f"{name}: {error}") from error
         link.remove(collision)
-        add_mesh_shapes(link, found, _pose(collision.find("origin"), name), meshes / _hull_name(path, link, file))
+        add_mesh_shapes(link, found, read_pose(collision.find("origin"), name), meshes / _hull_name(path, link, file))
         notes.append(f"link '{link.get('name')}': mesh {file.name} as {found.describe()}")
     return notes
 
@@ -127,18 +133,22 @@ def _mesh_file(mesh: ET.Element, path: Path, name: str) -> Path:
 def add_shape(collision: ET.Element, kind: str, size: tuple[float, ...]) -> None:
     """Add the <geometry> of a shape, m."""
     geometry = ET.SubElement(collision, "geometry")
-    values = {"size": _text(np.array(size))} if kind == "box" else dict(zip(SHAPES[kind], map(repr, size), strict=True))
+    values = (
+        {"size": write_numbers(np.array(size))}
+        if kind == "box"
+        else dict(zip(SHAPES[kind], map(repr, size), strict=True))
+    )
     ET.SubElement(geometry, kind, values)
 
 
-def _fill_limits(robot: ET.Element, path: Path, limits: LimitOptions) -> list[str]:
+def _fill_limits(robot: ET.Element, path: Path, options: JointOptions) -> list[str]:
     joints = {str(j.get("name", "")): j for j in robot.findall("joint") if j.get("type") in MOVING_JOINTS}
-    given = {name for table in (limits.effort, limits.velocity) for name in table if name}
+    given = {name for table in (options.effort, options.velocity) for name in table if name}
     if given - set(joints):
         raise ConfigError(f"{path}: no joint '{sorted(given - set(joints))[0]}' to limit; known: {', '.join(joints)}")
     notes = _limit_turns(joints)
     for key, option, table in (
-        ("effort", "--effort-nm", limits.effort), ("velocity", "--velocity-rad-s", limits.velocity)
+        ("effort", "--effort-nm", options.effort), ("velocity", "--velocity-rad-s", options.velocity)
     ):  # fmt: skip
         missing = [name for name, joint in joints.items() if not _positive(joint.find("limit"), key)]
         unknown = [name for name in missing if name not in table and "" not in table]
@@ -213,13 +223,13 @@ def _add_inertia(link: ET.Element, path: Path) -> float:
     name, volumes, centres = f"{path}: link '{link.get('name')}'", [0.0], [np.zeros(3)]
     for collision in link.findall("collision"):
         volumes.append(_volume(collision, name))
-        centres.append(_pose(collision.find("origin"), name).p)
+        centres.append(read_pose(collision.find("origin"), name).p)
     total = sum(volumes)
     mass = max(LEAST_MASS_KG, DENSITY_KG_M3 * total)
     centre = sum((v * c for v, c in zip(volumes, centres, strict=True)), np.zeros(3)) / max(total, 1e-12)
     radius = max(GYRATION_M, (3.0 * total / (4.0 * np.pi)) ** (1.0 / 3.0))
     inertial = ET.SubElement(link, "inertial")
-    ET.SubElement(inertial, "origin", xyz=_text(centre), rpy="0 0 0")
+    ET.SubElement(inertial, "origin", xyz=write_numbers(centre), rpy="0 0 0")
     ET.SubElement(inertial, "mass", value=repr(mass))
     moment = repr(0.4 * mass * radius**2)
     ET.SubElement(inertial, "inertia", ixx=moment, iyy=moment, izz=moment, ixy="0", ixz="0", iyz="0")
@@ -230,38 +240,10 @@ def _volume(collision: ET.Element, name: str) -> float:
     for shape in collision.findall("geometry/*"):
         kind = str(shape.tag).replace(DRAKE, "")
         if kind == "box":
-            return float(np.prod(_numbers(shape, "size", "0 0 0", name)))
-        radius, length = (_numbers(shape, key, "0", name)[0] for key in ("radius", "length"))
+            return float(np.prod(read_numbers(shape, "size", "0 0 0", name)))
+        radius, length = (read_numbers(shape, key, "0", name)[0] for key in ("radius", "length"))
         ball = 4.0 / 3.0 * np.pi * radius**3
         return float(
             {"sphere": ball, "capsule": ball + np.pi * radius**2 * length}.get(kind, np.pi * radius**2 * length)
         )
     return 0.0
-
-
-def _pose(origin: ET.Element | None, name: str) -> Pose:
-    if origin is None:
-        return Pose(np.eye(3), np.zeros(3))
-    return Pose(rotation_from_rpy(_numbers(origin, "rpy", "0 0 0", name)), _numbers(origin, "xyz", "0 0 0", name))
-
-
-def _numbers(element: ET.Element, key: str, default: str, name: str) -> FloatArray:
-    text = element.get(key, default)
-    try:
-        values = np.array([float(item) for item in text.split()])
-    except ValueError as error:
-        raise ModelError(f"{name}: attribute {key}='{text}' is not a list of numbers") from error
-    count = len(default.split())
-    if values.shape != (count,) or not np.all(np.isfinite(values)):
-        raise ModelError(f"{name}: attribute {key}='{text}' must be {count} finite number(s)")
-    return values
-
-
-def add_origin(element: ET.Element, pose: Pose) -> None:
-    """Add the <origin> of a pose."""
-    rpy = rpy_from_rotation(np.ascontiguousarray(pose.R))
-    ET.SubElement(element, "origin", xyz=_text(pose.p), rpy=_text(rpy))
-
-
-def _text(values: FloatArray) -> str:
-    return " ".join(f"{float(value):.6g}" for value in values)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from contact_mpc.errors import ConfigError
-from contact_mpc.importing.prepare import LimitOptions, prepare_robot
+from contact_mpc.importing.prepare import JointOptions, prepare_robot
 from contact_mpc.importing.proposals import Gains, propose_base, propose_gains
 from contact_mpc.importing.robot_source import find_robot_file, read_robot
 from contact_mpc.importing.system_file import RobotPart, default_posture, robot_lines, system_text, write_text
@@ -30,7 +30,7 @@ class ImportedRobot:
     assumptions: tuple[str, ...]
 
 
-def import_robot(source: str, name: str, into: Path, limits: LimitOptions) -> ImportedRobot:
+def import_robot(source: str, name: str, into: Path, options: JointOptions) -> ImportedRobot:
     """Read a robot file, write NAME.urdf and NAME.yaml to `into`, and return what is in them.
 
     Raises
@@ -44,7 +44,7 @@ def import_robot(source: str, name: str, into: Path, limits: LimitOptions) -> Im
     if urdf.resolve() == path:
         raise ConfigError(f"{path}: the import would overwrite this file; give another --as NAME or --into DIR")
     robot = read_robot(path, into / "meshes")
-    notes = prepare_robot(robot, path, limits, into / "meshes")
+    notes = prepare_robot(robot, path, options, into / "meshes")
     ET.indent(robot)
     write_text(urdf, f"<!-- Imported from {path.name}. -->\n{ET.tostring(robot, encoding='unicode')}\n")
     part, base_note = propose_robot(name, urdf)

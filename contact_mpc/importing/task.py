@@ -11,7 +11,7 @@ import yaml
 from contact_mpc.errors import ConfigError
 from contact_mpc.importing.objects import NewObject, make_object, write_object
 from contact_mpc.importing.placement import place_object
-from contact_mpc.importing.prepare import LimitOptions
+from contact_mpc.importing.prepare import JointOptions
 from contact_mpc.importing.robot import import_robot
 from contact_mpc.importing.robot_source import SUFFIXES
 from contact_mpc.importing.system_file import system_text, write_text
@@ -54,7 +54,7 @@ def read_turn(text: str) -> tuple[tuple[float, float, float], float]:
 
 
 def new_task(
-    robot: str, thing: str, turn: str, name: str, into: Path, mass_kg: float | None, limits: LimitOptions, seed: int
+    robot: str, thing: str, turn: str, name: str, into: Path, mass_kg: float | None, options: JointOptions, seed: int
 ) -> NewTask:
     """Write the system and the task of turning an object with a robot, and the object's URDF; import the robot first.
 
@@ -65,7 +65,7 @@ def new_task(
     """
     axis, angle = read_turn(turn)
     item = make_object(thing, mass_kg)
-    robots_file, notes = _robot_system(robot, into, limits)
+    robots_file, notes = _robot_system(robot, into, options)
     robots = _robots(robots_file, into)
     name = name or f"{robots[0]['name']}_{item.name}"
     system_file, task_file = into / f"{name}_system.yaml", into / f"{name}.yaml"
@@ -86,11 +86,11 @@ def new_task(
     return NewTask(task_file, system_file, item, place, tuple(notes))
 
 
-def _robot_system(robot: str, into: Path, limits: LimitOptions) -> tuple[Path, list[str]]:
+def _robot_system(robot: str, into: Path, options: JointOptions) -> tuple[Path, list[str]]:
     """Return the system file of a robot: given as such, by its name in config/systems, or imported now."""
     if robot.endswith((".yaml", ".yml")) or not (":" in robot or robot.endswith(SUFFIXES)):
         return resource("systems", robot), []
-    found = import_robot(robot, "", into, limits)
+    found = import_robot(robot, "", into, options)
     return found.system_file, list(found.assumptions)
 
 

@@ -173,7 +173,7 @@ def _check_limits(config: SystemConfig, urdfs: dict[str, Urdf]) -> None:
             if joint.mimic is not None:
                 raise ModelError(
                     f"{urdf.path}: joint '{joint.name}' mimics '{joint.mimic.joint}': coupled joints are not modelled; "
-                    "make it fixed, or take <mimic> out where a motor of its own drives it"
+                    "lock it by `contact-mpc import --lock-mimic`, or take <mimic> out where it has a motor of its own"
                 )
             limits = {"lower": joint.lower, "upper": joint.upper, "velocity": joint.velocity, "effort": joint.effort}
             bad = [key for key, value in limits.items() if not np.isfinite(value)]

@@ -11,7 +11,7 @@ import pytest
 from contact_mpc.cli.main import main
 from contact_mpc.cli.show import is_task
 from contact_mpc.errors import ConfigError
-from contact_mpc.importing.prepare import LimitOptions
+from contact_mpc.importing.prepare import JointOptions
 from contact_mpc.importing.robot import import_robot
 from contact_mpc.settings.resources import share_directory
 
@@ -42,7 +42,7 @@ def test_task_has_layout_gaps_and_a_page(capfd: pytest.CaptureFixture[str], tmp_
 
 def test_robot_by_itself_can_be_looked_at(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     urdf = share_directory() / "urdf" / "planar_hand.urdf"
-    found = import_robot(str(urdf), "hand", tmp_path, LimitOptions())
+    found = import_robot(str(urdf), "hand", tmp_path, JointOptions())
     result = show(capfd, str(found.system_file), "--report", str(tmp_path))
     assert result["pairs"] == 0 and result["gaps_mm"] == {}
     assert Path(result["report"]).stat().st_size > 10_000

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from contact_mpc.cli.import_robot import read_limits
 from contact_mpc.errors import ConfigError, ContactMpcError, ModelError
-from contact_mpc.importing.prepare import LimitOptions
+from contact_mpc.importing.prepare import JointOptions
 from contact_mpc.importing.robot import ImportedRobot, import_robot
 from contact_mpc.model.kinematics import forward_kinematics
 
@@ -46,7 +46,7 @@ def bring(tmp_path: Path) -> Import:
             assert old in text
             text = text.replace(old, new)
         (tmp_path / "hand.urdf").write_text(text)
-        return import_robot(str(tmp_path / "hand.urdf"), "", tmp_path / "out", LimitOptions(**limits))
+        return import_robot(str(tmp_path / "hand.urdf"), "", tmp_path / "out", JointOptions(**limits))
 
     return run
 
@@ -123,7 +123,7 @@ def test_what_cannot_be_used_ends_in_one_line(bring: Import, old: str, new: str,
 
 def test_robot_of_an_unknown_package_is_refused() -> None:
     with pytest.raises(ConfigError, match="'no-such-robots' is not installed"):
-        import_robot("no-such-robots:panda", "", Path("."), LimitOptions())
+        import_robot("no-such-robots:panda", "", Path("."), JointOptions())
 
 
 ATTRIBUTES = ("xyz", "rpy", "lower", "upper", "effort", "velocity", "value", "link", "name", "type", "radius", "ixx")
@@ -144,7 +144,7 @@ def test_mutated_urdf_ends_in_a_system_or_in_one_line(
     folder = tmp_path_factory.mktemp("mutated")
     (folder / "hand.urdf").write_text(ET.tostring(robot, encoding="unicode"))
     try:
-        found = import_robot(str(folder / "hand.urdf"), "", folder / "out", LimitOptions())
+        found = import_robot(str(folder / "hand.urdf"), "", folder / "out", JointOptions())
     except ContactMpcError as error:
         assert "\n" not in str(error)
     else:
@@ -163,7 +163,7 @@ MJCF = """<mujoco><default><geom type="sphere" size="0.01"/></default><worldbody
 def test_mjcf_moves_as_in_mujoco(tmp_path: Path) -> None:
     mujoco = pytest.importorskip("mujoco")
     (tmp_path / "arm.xml").write_text(MJCF)
-    found = import_robot(str(tmp_path / "arm.xml"), "arm", tmp_path / "out", LimitOptions(velocity={"": 3.0}))
+    found = import_robot(str(tmp_path / "arm.xml"), "arm", tmp_path / "out", JointOptions(velocity={"": 3.0}))
     system = found.system
     np.testing.assert_allclose(system.tau_max_nm, [3.0, 0.4])
     np.testing.assert_allclose(np.rad2deg([system.q_min, system.q_max]), [[-60, -30], [60, 90]], atol=1e-9)
@@ -191,7 +191,7 @@ def test_mjcf_that_no_urdf_can_say_ends_in_one_line(tmp_path: Path, old: str, ne
     pytest.importorskip("mujoco")
     (tmp_path / "arm.xml").write_text(MJCF.replace(old, new))
     with pytest.raises(ModelError, match=said) as caught:
-        import_robot(str(tmp_path / "arm.xml"), "", tmp_path / "out", LimitOptions(velocity={"": 3.0}))
+        import_robot(str(tmp_path / "arm.xml"), "", tmp_path / "out", JointOptions(velocity={"": 3.0}))
     assert "\n" not in str(caught.value)
 
 
@@ -200,8 +200,8 @@ def test_xacro_is_expanded(tmp_path: Path) -> None:
     head = '<robot name="hand" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:property name="r" value="0.012"/>'
     text = HAND.replace('<robot name="hand">', head).replace('radius="0.01"', 'radius="${r}"')
     (tmp_path / "hand.urdf.xacro").write_text(text)
-    found = import_robot(str(tmp_path / "hand.urdf.xacro"), "", tmp_path / "out", LimitOptions())
+    found = import_robot(str(tmp_path / "hand.urdf.xacro"), "", tmp_path / "out", JointOptions())
     assert max(item.shape.size[0] for item in found.system.geometries if item.shape.kind == "sphere") == 0.012
     (tmp_path / "hand.urdf.xacro").write_text(text.replace("${r}", "${s}"))
     with pytest.raises(ModelError, match="xacro cannot expand it"):
-        import_robot(str(tmp_path / "hand.urdf.xacro"), "", tmp_path / "out", LimitOptions())
+        import_robot(str(tmp_path / "hand.urdf.xacro"), "", tmp_path / "out", JointOptions())

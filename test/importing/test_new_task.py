@@ -7,7 +7,7 @@ import pytest
 
 from contact_mpc.errors import ConfigError, PlanError
 from contact_mpc.importing.objects import make_object, write_object
-from contact_mpc.importing.prepare import LimitOptions
+from contact_mpc.importing.prepare import JointOptions
 from contact_mpc.importing.task import NewTask, new_task, read_turn
 from contact_mpc.loop.config import load_loop_config
 from contact_mpc.model.urdf import read_urdf
@@ -15,7 +15,7 @@ from contact_mpc.planning.trajopt.task import plan_task
 from contact_mpc.task.node_parameters import default_parameter_file
 from contact_mpc.task.task import load_task
 
-NO_LIMITS = LimitOptions()
+NO_LIMITS = JointOptions()
 
 
 def allegro_with(thing: str, folder: Path) -> NewTask:

@@ -7,9 +7,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from contact_mpc.cli.import_robot import read_limits
+from contact_mpc.cli.import_robot import LOCK_HELP, read_joint_options
 from contact_mpc.cli.output import emit
-from contact_mpc.importing.prepare import LimitOptions
 from contact_mpc.importing.task import NewTask, new_task
 from contact_mpc.task.derived_values import derived_values
 from contact_mpc.task.task import load_task
@@ -33,13 +32,14 @@ def task(
         list[str] | None,
         typer.Option("--velocity-rad-s", help="For joints without velocity limit; NUMBER or JOINT=NUMBER."),
     ] = None,
+    lock_mimic: Annotated[bool, typer.Option("--lock-mimic", help=LOCK_HELP)] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the places that are tried for the object.")] = 0,
     explain: Annotated[bool, typer.Option("--explain", help="Show every value that was derived.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Write a system and a task file of at most twenty lines each; all else is derived, see --explain."""
-    limits = LimitOptions(read_limits(effort or [], "--effort-nm"), read_limits(velocity or [], "--velocity-rad-s"))
-    found = new_task(robot, thing, turn, name, into, mass, limits, seed)
+    options = read_joint_options(effort, velocity, lock_mimic)
+    found = new_task(robot, thing, turn, name, into, mass, options, seed)
     derived = derived_values(load_task(found.task_file))
     result = {
         "task_file": found.task_file, "system_file": found.system_file, "object": found.item.name,

@@ -1,0 +1,81 @@
+"""Joints that follow others by a linkage (<mimic>): held fast, for the model has no coupled joints.
+
+A locked joint stays where it is while the joint that it follows is in the middle of its range. The real linkage moves
+it with that joint, so the locked robot is another one: right near that posture, wrong by multiplier * dq away from it.
+"""
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+
+from contact_mpc.errors import ConfigError, ModelError
+from contact_mpc.importing.xml_numbers import add_origin, read_numbers, read_pose
+from contact_mpc.model.rotations import rotation_exp, unit_vector
+from contact_mpc.model.urdf import Pose
+
+FACTORS = (("multiplier", "1"), ("offset", "0"))
+
+
+def lock_mimics(robot: ET.Element, path: Path, is_wanted: bool) -> list[str]:
+    """Make joints with <mimic> fixed, in place, and return what was assumed.
+
+    Raises
+    ------
+    ConfigError
+        There are such joints, and nobody asked for them to be locked.
+    ModelError
+        A joint follows one that the file does not have, or that has no range.
+    """
+    joints = {str(joint.get("name", "")): joint for joint in robot.findall("joint")}
+    following = {name: joint for name, joint in joints.items() if joint.find("mimic") is not None}
+    if following and not is_wanted:
+        raise ConfigError(
+            f"{path}: joints {', '.join(following)} follow others (<mimic>), and coupled joints are not modelled; "
+            "--lock-mimic holds them where the joints that they follow are in the middle of their range"
+        )
+    notes = []
+    for name, joint in following.items():
+        leader, place = _leader(joint), _place(name, joints, path)
+        _fix(joint, place, f"{path}: joint '{name}'")
+        notes.append(f"joint '{name}' follows '{leader}': locked at {place:.3g} rad (m); the real linkage moves it")
+    return notes
+
+
+def _leader(joint: ET.Element) -> str:
+    mimic = joint.find("mimic")
+    return "" if mimic is None else mimic.get("joint", "")
+
+
+def _place(name: str, joints: dict[str, ET.Element], path: Path) -> float:
+    """Return where a joint is while the one that it follows is in the middle of its range, within its own limits."""
+    where, mimic, leader = f"{path}: joint '{name}'", joints[name].find("mimic"), _leader(joints[name])
+    if mimic is None or leader not in joints:
+        raise ModelError(f"{where} follows '{leader}', which the file does not have")
+    multiplier, offset = (float(read_numbers(mimic, *item, where)[0]) for item in FACTORS)
+    place = multiplier * float(np.mean(_range(joints[leader], f"{path}: joint '{leader}'"))) + offset
+    return place if joints[name].find("limit") is None else float(np.clip(place, *_range(joints[name], where)))
+
+
+def _range(joint: ET.Element, where: str) -> tuple[float, float]:
+    limit = joint.find("limit")
+    if limit is None:
+        raise ModelError(f"{where} has no <limit>, whose middle a joint that follows it would be locked at")
+    low, high = (float(read_numbers(limit, key, "0", where)[0]) for key in ("lower", "upper"))
+    return low, high
+
+
+def _fix(joint: ET.Element, place: float, where: str) -> None:
+    """Make a joint fixed at a place, rad (m)."""
+    X_PJ, axis = read_pose(joint.find("origin"), where), ET.Element("axis")
+    found = joint.find("axis")
+    direction = unit_vector(read_numbers(axis if found is None else found, "xyz", "1 0 0", where))
+    if direction is None:
+        raise ModelError(f"{where} has a zero axis")
+    is_slide = joint.get("type") == "prismatic"
+    moved = Pose(np.eye(3), place * direction) if is_slide else Pose(rotation_exp(place * direction), np.zeros(3))
+    for tag in ("origin", "axis", "limit", "dynamics", "mimic"):
+        for element in joint.findall(tag):
+            joint.remove(element)
+    joint.set("type", "fixed")
+    add_origin(joint, X_PJ @ moved)
