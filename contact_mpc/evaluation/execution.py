@@ -1,11 +1,12 @@
 """A tree's plan executed in a plant, from the plan's own start, and judged by the goal of its problem.
 
 Five ways: `open_loop` plays the commands, `tracked` follows the plan by the tracker, `replanned` follows it part by
-part and plans again where the object is not where the plan has it (`contact_mpc.planning.tree.segments`), and `chosen`
-lets MuJoCo roll-outs choose among the new plans. `played` does so too, but nothing stands between plan and plant, and
-the true state is known between parts (`contact_mpc.loop.plant_world`). The others run in the loop of
-`contact_mpc.loop.closed_loop`, with its sensors, estimator and bridge. The tracker never gives up here: what is asked
-is where a plan ends. Success is the true object within the problem's tolerances, and within 5 deg and 10 mm.
+part and plans again where the object is not where the plan has it (`contact_mpc.planning.tree.segments`), and
+`corrected` corrects each part by MuJoCo roll-outs before it is followed. `played` does so too, but nothing stands
+between plan and plant, and the true state is known between parts (`contact_mpc.loop.plant_world`). The others run in
+the loop of `contact_mpc.loop.closed_loop`, with its sensors, estimator and bridge. The tracker never gives up here:
+what is asked is where a plan ends. Success is the true object within the problem's tolerances, and within 5 deg and
+10 mm.
 """
 
 from dataclasses import dataclass, replace
@@ -32,9 +33,10 @@ from contact_mpc.task.task import Goal, TaskConfig
 
 PLAYED = "played"
 WAYS = {  # by the controller that follows the plan
-    "open_loop": "playback", "tracked": "tracker", PLAYED: "", "replanned": "reorient", "chosen": "reorient_rollouts",
+    "open_loop": "playback", "tracked": "tracker", PLAYED: "", "replanned": "reorient",
+    "corrected": "reorient_rollouts",
 }  # fmt: skip
-REPLANNED = ("replanned", "chosen")
+REPLANNED = ("replanned", "corrected")
 MOST_DEG, MOST_MM = 5.0, 10.0  # of success, or the problem's tolerances where tighter
 HOLD_S = 2.0
 DROP_DISTANCE_M = 0.3  # from the plan: lost for good

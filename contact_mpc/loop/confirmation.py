@@ -11,7 +11,10 @@ import numpy as np
 from mujoco import rollout
 
 from contact_mpc.loop.confirmed_plan import SETTLE_S
+from contact_mpc.loop.correction import CorrectionConfig, correct
 from contact_mpc.model.system import System
+from contact_mpc.planning.tree.problem import Problem
+from contact_mpc.planning.tree.segments import Corrected
 from contact_mpc.plants.common.perturbation import PlantPerturbation
 from contact_mpc.plants.mujoco.plant import MujocoPlant
 from contact_mpc.settings.arrays import FloatArray
@@ -20,6 +23,7 @@ from contact_mpc.task.plan import Plan
 STEP_S = 0.002  # of the roll-outs, s: a third of the contacts' time constant
 # Friction and mass as factors on the system's, size as one on the objects' shapes: the nominal plant first.
 DRAWS = ((1.0, 1.0, 1.0), (0.75, 1.1, 0.99), (0.65, 0.9, 1.01), (0.85, 1.0, 1.0))
+FEW_DRAWS = 2  # of them, where many commands are rolled out
 
 
 class MujocoConfirmation:
@@ -54,24 +58,48 @@ class MujocoConfirmation:
         self._data = [mujoco.MjData(self._models[0])]
         self._lead = system.kd / system.kp if has_velocity_reference else np.zeros(system.n_a)
 
-    def follow(self, q: FloatArray, plan: Plan) -> FloatArray:
-        """Return where the plan's commands lead from rest at q (n_q,): (draws, n_q)."""
-        return self.ways(q, plan)[:, -1]
-
     def ways(self, q: FloatArray, plan: Plan, settle_s: float = SETTLE_S, row_s: float = 1.0) -> FloatArray:
         """Return the motions (draws, n, n_q), n rows row_s apart or a little less, the last at the end."""
-        rows = max(1, int(np.ceil((float(plan.times_s[-1]) + settle_s) / row_s)))
-        stride = max(1, round((float(plan.times_s[-1]) + settle_s) / (rows * STEP_S)))
-        times_s = STEP_S * np.arange(1, rows * stride + 1)
-        u = np.stack([np.interp(times_s, plan.times_s, column) for column in plan.u.T], axis=1)
-        u += self._lead * np.gradient(u, STEP_S, axis=0)
-        model, data, count = self._models[0], self._data[0], len(self._models)
+        duration_s = float(plan.times_s[-1]) + settle_s
+        rows = max(1, int(np.ceil(duration_s / row_s)))
+        stride = max(1, round(duration_s / (rows * STEP_S)))
+        controls = self._controls(plan.times_s, plan.u, rows * stride)
+        count = len(self._models)
+        states = self._roll(q, self._models, np.tile(controls, (count, 1, 1)))
+        return np.asarray(self._plant.q_from_qpos(states[:, stride - 1 :: stride, 1 : 1 + self._models[0].nq]))
+
+    def ends(
+        self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, draws: int = FEW_DRAWS
+    ) -> FloatArray:
+        """Return where commands u (m, n, n_a) at times_s (n,) lead from rest at q (n_q,): (m, draws, n_q)."""
+        steps = round((float(times_s[-1]) + settle_s) / STEP_S)
+        models = self._models[:draws]
+        controls = np.repeat([self._controls(times_s, rows, steps) for rows in u], len(models), axis=0)
+        states = self._roll(q, models * len(u), controls)
+        ends = self._plant.q_from_qpos(states[:, -1, 1 : 1 + self._models[0].nq])
+        return np.asarray(ends).reshape(len(u), len(models), -1)
+
+    def corrected(
+        self, problem: Problem, q: FloatArray, plan: Plan, target: FloatArray, enough_rad: float
+    ) -> Corrected:
+        """See `contact_mpc.planning.tree.segments.Physics.corrected` and `contact_mpc.loop.correction`."""
+        return correct(problem, self, q, plan, target, CorrectionConfig(enough_rad=enough_rad))
+
+    def _controls(self, times_s: FloatArray, u: FloatArray, steps: int) -> FloatArray:
+        """Return the inputs (steps, n_a) of the joint impedance for commands u (n, n_a) at times_s (n,)."""
+        sampled = STEP_S * np.arange(1, steps + 1)
+        controls = np.stack([np.interp(sampled, times_s, column) for column in u.T], axis=1)
+        return controls + self._lead * np.gradient(controls, STEP_S, axis=0)
+
+    def _roll(self, q: FloatArray, models: list[mujoco.MjModel], controls: FloatArray) -> FloatArray:
+        """Return the states (m, steps, n_state) that inputs (m, steps, n_a) lead to from rest at q (n_q,)."""
+        model, data = self._models[0], self._data[0]
         self._plant.reset(q)
         mujoco.mj_resetData(model, data)
         data.qpos[:] = self._plant.qpos
         state = np.empty(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
         mujoco.mj_getState(model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
         states, _ = rollout.rollout(
-            self._models, self._data, initial_state=np.tile(state, (count, 1)), control=np.tile(u, (count, 1, 1))
+            models, self._data, initial_state=np.tile(state, (len(models), 1)), control=controls
         )
-        return np.asarray(self._plant.q_from_qpos(states[:, stride - 1 :: stride, 1 : 1 + model.nq]))
+        return np.asarray(states)

@@ -76,7 +76,7 @@ def confirm(
     problem, plan
         A plan of the problem.
     physics : RollOuts
-        What chooses among new plans.
+        What parts are corrected in.
     world : World, optional
         Where the plan is played; physics itself by default.
     start_q : (n_q,) array, optional

@@ -28,7 +28,10 @@ CONTROLLERS: Registry[Callable[[ControllerSetup], Controller]] = Registry(
         ),
         "reorient": Entry(f"{HERE}:build_reorienting", "turns and regrasps planned from the measured state"),
         "reorient_rollouts": Entry(
-            f"{HERE}:build_reorienting_rollouts", "reorient, with trees chosen by MuJoCo roll-outs", "mujoco", "mujoco"
+            f"{HERE}:build_reorienting_rollouts",
+            "reorient, parts corrected by MuJoCo roll-outs",
+            "mujoco",
+            "mujoco",
         ),
         "one_step": Entry(f"{HERE}:build_one_step", "one step of the smoothed linearisation (seeds/003)"),
         "admm_lcs": Entry(f"{HERE}:build_admm", "MPC on a linear complementarity system by ADMM (C3)"),
@@ -71,7 +74,7 @@ def build_reorienting(setup: ControllerSetup) -> Controller:
 
 
 def build_reorienting_rollouts(setup: ControllerSetup) -> Controller:
-    """Return what goes to the goal of a planning problem by trees, of which roll-outs choose."""
+    """Return what goes to the goal of a planning problem by trees, whose parts roll-outs correct."""
     from contact_mpc.loop.confirmation import MujocoConfirmation
     from contact_mpc.planning.tree.problem import load_problem
     from contact_mpc.planning.tree.segments import TreeSegments

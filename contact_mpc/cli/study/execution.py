@@ -1,8 +1,8 @@
 """``contact-mpc study execution``: what plans through contact do in a physics engine that took no part in planning.
 
 Each problem of config/planning is planned by its tree, seed by seed, and each plan is executed in the plant from the
-plan's own start: open loop, tracked, with planning again from the measured state, and with MuJoCo roll-outs that choose
-among the new plans. Plans are those that MuJoCo has confirmed (`contact_mpc.loop.confirmed_plan`), unless --no-confirm.
+plan's own start: open loop, tracked, with planning again from the measured state, and with parts corrected by MuJoCo
+roll-outs. Plans are those that MuJoCo has confirmed (`contact_mpc.loop.confirmed_plan`), unless --no-confirm.
 They are kept in a folder and used again. Disturbances are those of `evaluate`, drawn from the plan's seed.
 """
 
@@ -37,7 +37,7 @@ from contact_mpc.task.plan import Plan, load_plan, save_plan
 ENGINES = ("drake", "mujoco")
 LEAST_RATE = 0.95  # of the last way, that every system shall reach
 NO_PLAN = "no plan"
-USUAL = ("open_loop", "tracked", "chosen")
+USUAL = ("open_loop", "tracked", "corrected")
 ERRORS = ("angle_error_deg", "position_error_mm")
 
 

@@ -94,6 +94,8 @@ class Motion:
             return False
         if not stays_out(planner.model, planner.newton, planner.growth, result.q_next):
             return False
+        if planner.object_distance(result.q_next, self.q) > planner.problem.file.plan_move_rad:
+            return False  # it snaps: what is let loose in one step of the model flies in an engine
         self.q, self.u = result.q_next, u.copy()
         self.rows.u.append(self.u)
         self.rows.q.append(self.q)

@@ -142,6 +142,9 @@ class ProblemFile(_Frozen):
     plan_step_rad: float = Field(
         default=1.0, gt=0.0, description="largest change of a command per step of a plan while it holds, rad (m)"
     )
+    plan_move_rad: float = Field(
+        default=0.25, gt=0.0, description="most that an object moves in a step of a plan, global metric, rad"
+    )
     timing: TimingConfig = TimingConfig()
     refinement: dict[str, float | int | str] = Field(
         default_factory=dict, description="parameters of the trajectory optimisation of segments"

@@ -5,8 +5,9 @@ was planned about an object that is elsewhere. So the plan is handed out in part
 next. Before each part the object must be near where the plan has it; otherwise trees are grown anew from where it is.
 Errors then do not add up along the way, and the last of them is what a short plan makes.
 
-Where physics is given, several trees are grown each time, and their plans are rolled out in several draws of it: the
-one that comes nearest to the goal on average is followed.
+Where physics is given, each part is corrected in it before it is handed out, until it ends where the plan has it
+(`contact_mpc.loop.correction`); long parts are cut in pieces, so that errors do not add up along them. Where the object
+is elsewhere all the same, the grasp that it is in is asked first to bring it there.
 
 New plans start at the measured state and the command in force, so that what presses goes on pressing: at the state
 to which the unsmoothed model comes to rest from there, which has no penetrations left that soft contacts or an
@@ -31,19 +32,35 @@ from contact_mpc.task.segment import Segment
 ARRIVED = 0.7  # tolerances of the goal within which the object has arrived: estimates are noisy
 PLANNED = 0.4  # tolerances within which new plans shall end
 MOST_DEG, MOST_MM = 5.0, 10.0  # tolerances of arrival, or the problem's where tighter
+PIECE_RAD = 0.5  # way of the object, global metric, after which a held part pauses: errors do not add up beyond it
+FREE_RAD, HELD_RAD = 0.02, 0.004  # errors of parts in physics that are left as they are
+MENDS, MEND_S, MENDED = 2, 1.5, 0.5  # tries to bring an object back without a new plan, their time, the error left
 OFF_RAD = 0.08  # error of the object, global metric, from which the rest of a plan is left
 REST_S = 3.0  # longest wait for the object to come to rest after a part
 ATTEMPTS = 4  # seeds tried from one state before there is said to be no plan
-CANDIDATES = 3  # plans that physics chooses among
 SEED_STEP = 7_919_000_000  # between the seeds of plans that follow one another
 FREE_S = "free_s"  # of a plan's provenance: intervals between grasps, s
 
 
-class Physics(Protocol):
-    """Tells where commands lead in a physics engine."""
+@dataclass(frozen=True)
+class Corrected:
+    """A part with corrected commands, and the mean error of the object at its end, global metric, before and after."""
 
-    def follow(self, q: FloatArray, plan: Plan) -> FloatArray:
-        """Return where a plan's commands lead from rest at q (n_q,), in several draws of the world: (draws, n_q)."""
+    plan: Plan
+    error_before: float
+    error: float
+
+
+class Physics(Protocol):
+    """A physics engine that parts are corrected in."""
+
+    def corrected(
+        self, problem: Problem, q: FloatArray, plan: Plan, target: FloatArray, enough_rad: float
+    ) -> Corrected:
+        """Return a plan whose object ends within enough_rad of that of `target` (n_q,), played from rest at q.
+
+        The distance is that of the global metric; where it cannot be, the object ends as near as was found.
+        """
         ...
 
 
@@ -62,6 +79,21 @@ def object_distance(problem: Problem, q: FloatArray, q_ref: FloatArray) -> float
     return float(np.sqrt(np.sum(weight * e**2)))
 
 
+def cut_long(problem: Problem, parts: list[Part]) -> list[Part]:
+    """Return parts of which those in a grasp move the object by `PIECE_RAD` at most, as far as their rows allow."""
+    pieces = []
+    for part in parts:
+        q = part.plan.q
+        steps = [0.0, *(object_distance(problem, b, a) for a, b in zip(q[:-1], q[1:], strict=True))]
+        way = np.cumsum(steps)
+        count = 1 if part.is_free else max(1, int(np.ceil(way[-1] / PIECE_RAD)))
+        edges = np.unique(np.searchsorted(way, way[-1] * np.arange(1, count) / count))
+        rows = [0, *(int(k) for k in edges if 0 < k < len(q) - 1), len(q) - 1]
+        for first, last in zip(rows[:-1], rows[1:], strict=True):
+            pieces.append(Part(_cut(part.plan, slice(first, last + 1)), part.is_free))
+    return pieces
+
+
 def split_plan(plan: Plan) -> list[Part]:
     """Return the parts of a plan, whose provenance tells when fingers are free; one part where it does not."""
     edges = [0.0, *np.ravel(plan.provenance.get(FREE_S, [])).tolist(), float(plan.times_s[-1])]
@@ -73,7 +105,7 @@ def split_plan(plan: Plan) -> list[Part]:
     return parts
 
 
-def _cut(plan: Plan, rows: NDArray[np.bool_]) -> Plan:
+def _cut(plan: Plan, rows: NDArray[np.bool_] | slice) -> Plan:
     times_s = plan.times_s[rows]
     return Plan(
         times_s - times_s[0], plan.q[rows], plan.u[rows], plan.tau_ff[rows], plan.contact_impulses[rows],
@@ -91,7 +123,7 @@ class TreeSegments:
     is_tracked : bool
         Whether parts in a grasp are tracked by feedback, or played.
     physics : Physics, optional
-        What chooses among plans.
+        What parts are corrected in.
     """
 
     def __init__(self, problem: Problem, is_tracked: bool = True, physics: Physics | None = None) -> None:
@@ -99,14 +131,14 @@ class TreeSegments:
         self._planner: TreePlanner | None = None
         self._tolerances = min(MOST_DEG, problem.file.tolerance_deg), min(MOST_MM, problem.file.tolerance_mm)
         self._parts: list[Part] = []
-        self._seed = 0
+        self._seed, self._mends_left = 0, MENDS
 
     def begin(self, plan: Plan) -> None:
         """Follow a plan from its start to the goal that it was made for."""
         objects = plan.provenance.get("parameters", {}).get("objects", {})
         self.problem = with_goal(self.problem, {name: item["goal"] for name, item in objects.items()})
-        self._planner = None
-        self._parts, self._seed = split_plan(plan), int(plan.provenance.get("seed", 0))
+        self._planner, self._mends_left = None, MENDS
+        self._parts, self._seed = self._split(plan), int(plan.provenance.get("seed", 0))
 
     def next_segment(self, q: FloatArray, u: FloatArray) -> Segment | None:
         """Return the part that is due from the state q (n_q,) under the command u (n_a,); None at the goal."""
@@ -114,13 +146,35 @@ class TreeSegments:
         if angle <= ARRIVED * self._tolerances[0] and distance <= ARRIVED * self._tolerances[1]:
             self._parts = []
             return None
-        if not self._parts or object_distance(self.problem, q, self._parts[0].plan.q[0]) > OFF_RAD:
+        target = self._parts[0].plan.q[0] if self._parts else self.problem.configuration(self.problem.goal_u)
+        if not self._parts or object_distance(self.problem, q, target) > OFF_RAD:
+            mended = self._mended(q, u, target)
+            if mended is not None:
+                return self._hand_out(mended, is_free=False)
             reason = self._plan_again(q, u)
             if reason:
                 return Segment(None, reason=reason)
+        self._mends_left = MENDS
         part = self._parts.pop(0)
         plan = replace(part.plan, u=np.vstack([u, part.plan.u[1:]]))
-        return Segment(plan, self._is_tracked and not part.is_free, rest_s=REST_S)
+        if self._physics is not None:
+            target = part.plan.q[-1] if self._parts else self.problem.configuration(self.problem.goal_u)
+            enough = FREE_RAD if part.is_free else HELD_RAD
+            plan = self._physics.corrected(self.problem, q, plan, target, enough).plan
+        return self._hand_out(plan, part.is_free)
+
+    def _hand_out(self, plan: Plan, is_free: bool) -> Segment:
+        return Segment(plan, self._is_tracked and not is_free, rest_s=REST_S)
+
+    def _mended(self, q: FloatArray, u: FloatArray, target: FloatArray) -> Plan | None:
+        """Return commands by which the present grasp brings the object to that of a target; None where it cannot."""
+        if self._physics is None or self._mends_left == 0:
+            return None
+        self._mends_left -= 1
+        times_s = np.linspace(0.0, MEND_S, 4)
+        still = Plan(times_s, np.tile(q, (4, 1)), np.tile(u, (4, 1)), np.zeros((4, len(u))), np.zeros((4, 0, 3)), {})
+        found = self._physics.corrected(self.problem, q, still, target, HELD_RAD)
+        return found.plan if found.error <= MENDED * found.error_before else None
 
     def _plan_again(self, q: FloatArray, u: FloatArray) -> str:
         """Put the parts of a plan from (q, u) in place of those left; return why there is none, "" where there is."""
@@ -128,8 +182,7 @@ class TreeSegments:
             self._planner = TreePlanner(with_tolerances(self.problem, *(PLANNED * item for item in self._tolerances)))
         start, reason = (self._at_rest(q, u), u), ""
         goal = self._planner.goal
-        left, best = object_distance(self.problem, q, goal), np.inf
-        found = 0
+        left = object_distance(self.problem, q, goal)
         self._parts = []
         for _ in range(ATTEMPTS):
             self._seed += SEED_STEP
@@ -142,21 +195,14 @@ class TreeSegments:
             if len(plan.times_s) < 2 or error >= left:
                 reason = reason or "no tree gets nearer to the goal"
                 continue
-            found += 1
-            if self._physics is not None:
-                error = self._error_in_physics(q, u, plan)
-            if error < best:
-                best, self._parts = error, split_plan(plan)
-            if self._physics is None or found == CANDIDATES or best <= OFF_RAD:
-                break
-        return "" if self._parts else reason
+            self._parts = self._split(plan)
+            return ""
+        return reason
 
-    def _error_in_physics(self, q: FloatArray, u: FloatArray, plan: Plan) -> float:
-        """Return the mean error to the goal at the end of a plan that is played from (q, u)."""
-        assert self._physics is not None
-        ends = self._physics.follow(q, replace(plan, u=np.vstack([u, plan.u[1:]])))
-        goal = self.problem.configuration(self.problem.goal_u)
-        return float(np.mean([object_distance(self.problem, end, goal) for end in ends]))
+    def _split(self, plan: Plan) -> list[Part]:
+        """Return the parts of a plan; where physics corrects them, long ones in pieces."""
+        parts = split_plan(plan)
+        return parts if self._physics is None else cut_long(self.problem, parts)
 
     def _at_rest(self, q: FloatArray, u: FloatArray) -> FloatArray:
         """Return where the unsmoothed model comes to rest from (q, u); q where it has no next state."""

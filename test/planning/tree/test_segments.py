@@ -83,3 +83,53 @@ def test_plan_is_left_where_the_object_is_elsewhere_and_no_plan_is_told(
     assert found is not None and found.plan is None and found.reason == "no tree"
     assert len({seed for seed, _ in starts}) == segments.ATTEMPTS
     assert abs(starts[0][1][2] - away[2]) < 1e-3  # from where it was measured
+
+
+class Engine:
+    """Physics that records what it shall correct, and mends where it may."""
+
+    def __init__(self, left: float) -> None:
+        self.left, self.targets = left, []
+
+    def corrected(self, problem: Problem, q: np.ndarray, plan: Plan, target: np.ndarray, enough_rad: float):
+        self.targets.append((target.copy(), enough_rad))
+        return segments.Corrected(plan, 1.0, self.left)
+
+
+def test_long_parts_pause_and_each_piece_is_corrected_to_where_the_plan_has_it(problem: Problem) -> None:
+    engine = Engine(left=1.0)
+    planner = TreeSegments(problem, physics=engine)
+    plan = make_plan(problem, [], count=13)  # a turn of 1 rad
+    planner.begin(plan)
+    ends, q = [], plan.q[0]
+    while q[2] < 1.0 - 1e-9:
+        segment = planner.next_segment(q, plan.u[0])
+        assert segment is not None and segment.plan is not None
+        ends.append(segment.plan.q[-1][2])
+        assert segment.plan.q[-1][2] - q[2] <= segments.PIECE_RAD + 1.0 / 12 + 1e-9
+        q = segment.plan.q[-1]
+    assert len(ends) >= 2
+    assert [target[2] for target, _ in engine.targets[:-1]] == ends[:-1]
+    assert engine.targets[-1][0][2] == pytest.approx(np.pi)  # the last piece ends at the goal, not where the plan does
+    assert all(enough == segments.HELD_RAD for _, enough in engine.targets)
+
+
+def test_grasp_mends_an_error_before_a_new_plan_is_made_and_no_more_often_than_allowed(
+    problem: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_args: object, **_kwargs: object) -> None:
+        raise PlanError("no tree")
+
+    monkeypatch.setattr(segments, "plan_globally", refuse)
+    plan = make_plan(problem, [])
+    away = plan.q[0].copy()
+    away[2] += 2.0 * OFF_RAD
+    planner = TreeSegments(problem, physics=Engine(left=0.9 * segments.MENDED))
+    planner.begin(plan)
+    for _ in range(segments.MENDS):
+        mend = planner.next_segment(away, plan.u[0])
+        assert mend is not None and mend.plan is not None and np.array_equal(mend.plan.u, np.tile(plan.u[0], (4, 1)))
+    assert planner.next_segment(away, plan.u[0]).reason == "no tree"
+    planner = TreeSegments(problem, physics=Engine(left=1.1 * segments.MENDED))
+    planner.begin(plan)
+    assert planner.next_segment(away, plan.u[0]).reason == "no tree"

@@ -1,0 +1,149 @@
+"""Commands of a part of a plan corrected until MuJoCo ends where the plan has it.
+
+The commands u(t) of a part are changed by d(t) = sum_k w_k(t) d_k with hat functions w_k that are zero at its start:
+the command in force stays. Random d, rolled out in draws of the world, tell by least squares how the pose e of the
+object at the end depends on them, e = e_0 + E d. Steps along the solution of min |e_0 + E d|^2 + r |d|^2 are tried at
+several lengths, and so are the random d; the commands with the least mean error are kept. In the roll-outs contacts
+slide, roll and break as in physics, where the planner's model may stick: the plan says which contacts to use, the
+engine how far to push them.
+
+Wrong where a part ends in another mode for small changes of its commands, such as a box that may tip: then no change
+helps, and the plan is left for a new one.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from contact_mpc.planning.tree.problem import Problem
+from contact_mpc.planning.tree.segments import Corrected
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.task.plan import Plan
+
+SPREAD_DECAY, SPREAD_SHRINK = 0.8, 0.4  # of random changes after a round that helped, and one that did not
+SAMPLE_RIDGE, STEP_RIDGE = 0.1, 1e-3  # of the two least squares, over the mean square of what they divide by
+OUTLIER = 3.0  # times the median change of the pose: from another mode of contact
+
+
+@dataclass(frozen=True)
+class CorrectionConfig:
+    """How commands of a part are corrected.
+
+    Attributes
+    ----------
+    knots : int
+        Hat functions along a part.
+    samples, rounds : int
+        Random changes per round, and rounds at most.
+    spread : float
+        Standard deviation of the first random changes, rad or m.
+    lengths : tuple of float
+        Of the step of least squares, to be tried.
+    enough_rad : float
+        Error of the object, global metric, that is left as it is.
+    settle_s : float
+        For which the last command is held in a roll-out, s.
+    """
+
+    knots: int = 2
+    samples: int = 16
+    rounds: int = 3
+    spread: float = 0.01
+    lengths: tuple[float, ...] = (0.25, 0.5, 1.0, 1.5)
+    enough_rad: float = 0.004
+    settle_s: float = 2.0
+
+
+class Batch(Protocol):
+    """Rolls many commands out from one state."""
+
+    def ends(self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float) -> FloatArray:
+        """Return where commands u (m, n, n_a) at times_s (n,) lead from rest at q (n_q,): (m, draws, n_q)."""
+        ...
+
+
+def correct(
+    problem: Problem,
+    physics: Batch,
+    q: FloatArray,
+    plan: Plan,
+    target: FloatArray,
+    config: CorrectionConfig | None = None,
+    seed: int = 0,
+) -> Corrected:
+    """Return a part whose object ends nearer to that of a target, in an engine.
+
+    Parameters
+    ----------
+    problem, plan
+        A part of a plan of this problem, whose first command is in force.
+    physics : Batch
+        The engine.
+    q, target : (n_q,) array
+        Where the part starts, at rest, and where the object shall end.
+    config, seed
+        How, and the seed of the random changes.
+    """
+    config, rng = config or CorrectionConfig(), np.random.default_rng(seed)
+    hats = hat_functions(plan.times_s, config.knots)
+
+    def roll(u: FloatArray) -> FloatArray:
+        return _errors(problem, physics.ends(q, plan.times_s, u, config.settle_s), target)
+
+    best, error = plan.u, roll(plan.u[None])[0]
+    before = least = _score(error)
+    spread = config.spread
+    for _ in range(config.rounds):
+        if least <= config.enough_rad:
+            break
+        d = spread * rng.standard_normal((config.samples, config.knots, best.shape[1]))
+        trials = _changed(problem, best, hats, d)
+        errors = roll(trials)
+        step = least_squares_step(d.reshape(len(d), -1), np.mean(errors - error, axis=1), np.mean(error, axis=0))
+        steps = np.multiply.outer(config.lengths, step.reshape(config.knots, -1))
+        trials = np.concatenate([trials, _changed(problem, best, hats, steps)])
+        errors = np.concatenate([errors, roll(trials[len(d) :])])
+        scores = [_score(item) for item in errors]
+        k = int(np.argmin(scores))
+        is_better = scores[k] < least
+        if is_better:
+            best, error, least = trials[k], errors[k], scores[k]
+        spread *= SPREAD_DECAY if is_better else SPREAD_SHRINK
+    return Corrected(replace(plan, u=best), before, least)
+
+
+def hat_functions(times_s: FloatArray, count: int) -> FloatArray:
+    """Return w_k at times_s (n,), (n, count): 1 at the end of the k-th of equal spans, 0 at those of others."""
+    s = count * times_s / times_s[-1]
+    return np.clip(1.0 - np.abs(s[:, None] - np.arange(1, count + 1)), 0.0, 1.0)
+
+
+def least_squares_step(d: FloatArray, change: FloatArray, error: FloatArray) -> FloatArray:
+    """Return the change (n,) that takes an error (n_e,) away, from samples d (m, n) and what they change (m, n_e)."""
+    lengths = np.linalg.norm(change, axis=1)
+    is_usual = lengths <= OUTLIER * np.median(lengths) + 1e-12
+    d, change = d[is_usual], change[is_usual]
+    ridge = SAMPLE_RIDGE * float(np.sum(d**2)) / d.shape[1]
+    E = change.T @ d @ np.linalg.inv(d.T @ d + ridge * np.eye(d.shape[1]))
+    EE = E @ E.T
+    return -E.T @ np.linalg.solve(EE + (STEP_RIDGE * float(np.trace(EE)) + 1e-12) * np.eye(len(error)), error)
+
+
+def _changed(problem: Problem, u: FloatArray, hats: FloatArray, d: FloatArray) -> FloatArray:
+    """Return commands (m, n, n_a) changed by d (m, knots, n_a), within the joints' limits."""
+    changed = u + np.einsum("tk,mka->mta", hats, d)
+    return np.clip(changed, np.minimum(u, problem.system.q_min), np.maximum(u, problem.system.q_max))
+
+
+def _errors(problem: Problem, ends: FloatArray, target: FloatArray) -> FloatArray:
+    """Return e of ends (m, draws, n_q) in the global metric: (m, draws, n_v_u)."""
+    system, n = problem.system, problem.system.n_v_u
+    weight = np.where(problem.turns, 1.0, 1.0 / problem.file.rrt.length_m)
+    return np.array([[weight * system.difference(target, end)[:n] for end in draws] for draws in ends])
+
+
+def _score(error: FloatArray) -> float:
+    """Return the mean length of errors (draws, n_v_u); inf where one is not finite."""
+    lengths = np.linalg.norm(error, axis=1)
+    return float(np.mean(lengths)) if np.all(np.isfinite(lengths)) else np.inf

@@ -1,0 +1,99 @@
+"""Commands corrected in an engine: the end moves to the target, start and limits stay, what does not help is left."""
+
+import numpy as np
+import pytest
+
+from contact_mpc.loop.confirmation import MujocoConfirmation
+from contact_mpc.loop.correction import CorrectionConfig, correct, hat_functions, least_squares_step
+from contact_mpc.planning.tree.problem import Problem, load_problem
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.task.plan import Plan
+
+PUSH_M, PUSH_S, MISSED_M = 0.06, 2.0, 0.02
+NEAR_RAD = 0.008  # of half a metre: 4 mm
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    return load_problem("planar_pushing")
+
+
+def push(problem: Problem) -> Plan:
+    """Return a straight push along y."""
+    q = np.tile(problem.configuration(problem.start_u, problem.start_a), (5, 1))
+    u = q[:, problem.system.n_q_u :].copy()
+    u[:, 1] += np.linspace(0.0, PUSH_M, 5)
+    return Plan(np.linspace(0.0, PUSH_S, 5), q, u, np.zeros_like(u), np.zeros((5, 0, 3)), {})
+
+
+class Springs:
+    """A linear world: the object follows the last command, and a draw falls short of it."""
+
+    def __init__(self, problem: Problem, is_deaf: bool = False) -> None:
+        self._n_u, self._is_deaf = problem.system.n_q_u, is_deaf
+
+    def ends(self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float) -> FloatArray:
+        ends = np.tile(q, (len(u), 2, 1))
+        if not self._is_deaf:
+            ends[:, 0, :2] = u[:, -1]
+            ends[:, 1, :2] = 0.9 * u[:, -1]
+        return ends
+
+
+def test_push_that_would_miss_is_corrected_in_mujoco(problem: Problem) -> None:
+    plan, physics = push(problem), MujocoConfirmation(problem.system)
+    target = physics.ends(plan.q[0], plan.times_s, plan.u[None], 2.0)[0, 0].copy()
+    target[1] += MISSED_M
+    found = correct(problem, physics, plan.q[0], plan, target)
+    assert found.error_before == pytest.approx(MISSED_M / problem.file.rrt.length_m, rel=0.2)
+    assert found.error <= NEAR_RAD
+    assert np.array_equal(found.plan.u[0], plan.u[0])
+    again = correct(problem, physics, plan.q[0], plan, target)
+    assert np.array_equal(again.plan.u, found.plan.u)
+
+
+def test_linear_world_is_corrected_in_the_mean_of_its_draws(problem: Problem) -> None:
+    plan = push(problem)
+    target = plan.q[0].copy()
+    target[:2] = plan.u[-1] + (0.03, -0.02)
+    found = correct(problem, Springs(problem), plan.q[0], plan, target, CorrectionConfig(enough_rad=0.0))
+    shares = 0.95 * found.plan.u[-1] - target[:2]  # 1 and 0.9 of the command in the two draws
+    assert np.linalg.norm(shares) < 5e-3
+    assert found.error < 0.3 * found.error_before
+
+
+def test_part_that_ends_well_or_does_not_answer_is_left_as_it_is(problem: Problem) -> None:
+    plan = push(problem)
+    target = plan.q[0].copy()
+    near = correct(problem, Springs(problem, is_deaf=True), plan.q[0], plan, target)
+    assert near.plan.u is plan.u and near.error == 0.0
+    target[0] += 1.0
+    deaf = correct(problem, Springs(problem, is_deaf=True), plan.q[0], plan, target)
+    assert np.array_equal(deaf.plan.u, plan.u) and deaf.error == deaf.error_before > 0.0
+
+
+def test_corrected_commands_stay_within_the_limits_of_the_joints(problem: Problem) -> None:
+    plan = push(problem)
+    target = plan.q[0].copy()
+    target[:2] = problem.system.q_max + 1.0
+    far = CorrectionConfig(spread=100.0, enough_rad=0.0)
+    found = correct(problem, Springs(problem), plan.q[0], plan, target, far)
+    assert np.all(found.plan.u <= problem.system.q_max) and np.all(found.plan.u >= problem.system.q_min)
+    assert found.error < found.error_before
+
+
+def test_hat_functions_leave_the_start_and_reach_one_each() -> None:
+    hats = hat_functions(np.linspace(0.0, 3.0, 7), 3)
+    np.testing.assert_allclose(hats[0], 0.0)
+    np.testing.assert_allclose(hats[[2, 4, 6]], np.eye(3))
+    np.testing.assert_allclose(hats[3:].sum(axis=1), 1.0)
+
+
+def test_least_squares_step_takes_the_error_of_a_linear_map_away_whatever_outliers_say() -> None:
+    rng = np.random.default_rng(0)
+    E, error = rng.standard_normal((3, 8)), rng.standard_normal(3)
+    d = rng.standard_normal((40, 8))
+    change = d @ E.T
+    change[7] = 1e3
+    step = least_squares_step(d, change, error)
+    assert np.linalg.norm(error + E @ step) < 0.3 * np.linalg.norm(error)
