@@ -2,7 +2,8 @@
 
 from contact_mpc.settings.resources import resource_names
 from contact_mpc.task.derived import derive_planner
-from contact_mpc.task.node_defaults import NODES
+from contact_mpc.task.node_defaults import NODES, OF_ALL
+from contact_mpc.task.node_parameters import without_others
 from contact_mpc.task.task import TaskConfig
 
 
@@ -15,6 +16,6 @@ def derived_values(task: TaskConfig) -> dict[str, str]:
             found[f"planner.{key}"] = f"{value:g}" if given == value else f"{given:g}, derived: {value:g}"
     if task.name not in resource_names("nodes"):
         for node, values in NODES.items():
-            for key, value in values.items():
+            for key, value in {**without_others(OF_ALL, node), **values}.items():
                 found[f"nodes.{node}.{key}"] = str(task.nodes.get(node, {}).get(key, value))
     return found

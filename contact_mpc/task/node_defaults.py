@@ -9,20 +9,19 @@ import yaml
 from contact_mpc.errors import ConfigError
 from contact_mpc.task.task import TaskConfig
 
+OF_ALL = {"mpc_rate_hz": 20, "plan_delay_s": 0.02, "command_interface": "effort", "gravity_compensation": "bridge"}
 NODES: dict[str, dict[str, Any]] = {
     "state_estimator": {"rate_hz": 200},
     "mpc_tracker": {
-        "mpc_rate_hz": 20, "plan_delay_s": 0.02, "horizon_steps": 5, "object_rotation_weight": 100.0,
+        "horizon_steps": 5, "object_rotation_weight": 100.0,
         "object_position_weight": 1.0e5, "command_weight": 10.0, "rate_weight": 40.0, "iterations": 1,
         "contact_trust_weight": 1.0, "torque_share": 0.9,
     },
     "trajectory_server": {"start_delay_s": 0.3},
     "command_bridge": {
-        "command_interface": "effort", "gravity_compensation": "bridge", "mpc_rate_hz": 20, "plan_delay_s": 0.02,
         "start_from": "effort", "hold_policy": "last_command",
     },
     "plant": {
-        "command_interface": "effort", "gravity_compensation": "bridge",
         "sensors": {"pose_rate_hz": 60.0, "pose_delay_s": 0.02, "pose_noise_mm": 0.5, "pose_noise_deg": 0.5},
     },
     "recorder": {},
@@ -39,7 +38,7 @@ def write_node_parameters(task: TaskConfig) -> Path:
     unknown = sorted(set(task.nodes) - set(NODES))
     if unknown:
         raise ConfigError(f"{task.path}: nodes: no node '{unknown[0]}'; known: {', '.join(NODES)}")
-    nodes = {
+    nodes = {"/**": {"ros__parameters": OF_ALL}} | {
         f"/**/{name}": {"ros__parameters": {**values, **task.nodes.get(name, {})}} for name, values in NODES.items()
     }
     text = f"# Derived for {task.path}; its section `nodes` overrides them.\n" + yaml.safe_dump(nodes, sort_keys=False)

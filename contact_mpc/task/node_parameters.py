@@ -1,7 +1,8 @@
 """Parameters of a node from a ROS parameter file, without ROS: what runs in one process reads the files of the nodes.
 
 A file maps node names, with or without a namespace and wildcards (`/**/state_estimator`, `/**`), to `ros__parameters`;
-dotted names are nested mappings. Later entries win over earlier ones, and named nodes over `/**`, as in rcl.
+dotted names are nested mappings. Later entries win over earlier ones, and named nodes over `/**`, as in rcl. What nodes
+must agree on stands once under `/**` and reaches those that have it.
 """
 
 from collections.abc import Iterable
@@ -28,6 +29,15 @@ NODE_ONLY = (
     "seed",
 )  # beside the parameters of a node's core
 
+# What nodes must agree on, with the nodes that have it.
+SHARED: dict[str, tuple[str, ...]] = {
+    "mpc_rate_hz": ("mpc_tracker", "command_bridge"),
+    "plan_delay_s": ("mpc_tracker", "command_bridge"),
+    "session": ("mpc_tracker", "command_bridge"),
+    "gravity_compensation": ("plant", "command_bridge", "mock_driver"),
+    "command_interface": ("plant", "command_bridge", "mock_driver"),
+}
+
 
 def load_node_parameters(path: str | Path, node_name: str) -> dict[str, Any]:
     """Return the parameters that a file gives to one node, nested; empty when it names other nodes only.
@@ -47,9 +57,15 @@ def load_node_parameters(path: str | Path, node_name: str) -> dict[str, Any]:
     file = resource("nodes", path)
     parameters: dict[str, Any] = {}
     matching = [entry for entry in _entries(read_yaml(file), "", file) if _applies(entry[0], node_name)]
-    for _, values in sorted(matching, key=lambda entry: _last(entry[0]) == node_name):
-        merge_parameters(parameters, values, str(file))
+    for name, values in sorted(matching, key=lambda entry: _last(entry[0]) == node_name):
+        own = values if _last(name) == node_name else without_others(values, node_name)
+        merge_parameters(parameters, own, str(file))
     return parameters
+
+
+def without_others(values: dict[str, Any], node_name: str) -> dict[str, Any]:
+    """Return the parameters of all nodes without those that only others share."""
+    return {key: value for key, value in values.items() if node_name in SHARED.get(key, (node_name,))}
 
 
 def core_parameters(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,10 @@
 import pytest
 
 from contact_mpc.errors import ConfigError
-from contact_mpc.task.node_parameters import apply_setting, load_node_parameters
+from contact_mpc.settings.resources import resource, resource_names
+from contact_mpc.task.node_defaults import write_node_parameters
+from contact_mpc.task.node_parameters import SHARED, apply_setting, load_node_parameters
+from contact_mpc.task.task import load_task
 
 
 def write(tmp_path, text):
@@ -26,6 +29,22 @@ def test_node_nested_in_a_namespace_is_found(tmp_path):
 def test_named_node_wins_over_the_wildcard_wherever_it_stands(tmp_path):
     path = write(tmp_path, "tracker: {ros__parameters: {a: 1}}\n/**: {ros__parameters: {a: 2, b: 3}}")
     assert load_node_parameters(path, "tracker") == {"a": 1, "b": 3}
+
+
+def test_what_nodes_share_reaches_those_that_have_it(tmp_path):
+    path = write(tmp_path, "/**: {ros__parameters: {mpc_rate_hz: 10, command_interface: effort, verbose: true}}")
+    assert load_node_parameters(path, "mpc_tracker") == {"mpc_rate_hz": 10, "verbose": True}
+    assert load_node_parameters(path, "plant") == {"command_interface": "effort", "verbose": True}
+    assert load_node_parameters(path, "recorder") == {"verbose": True}
+
+
+@pytest.mark.parametrize("name", [*resource_names("nodes"), "derived"])
+def test_a_key_that_nodes_share_stands_once(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    file = write_node_parameters(load_task("planar_hand_ball")) if name == "derived" else resource("nodes", name)
+    lines = [line.split(":")[0].strip() for line in file.read_text().splitlines()]
+    repeated = [key for key in SHARED if lines.count(key) > 1]
+    assert not repeated, f"{file}: give {repeated} once, under /**"
 
 
 def test_dotted_names_become_nested(tmp_path):

@@ -17,6 +17,7 @@ from rclpy.node import Node
 from contact_mpc.errors import ConfigError
 from contact_mpc.ros.messages.qos import ClockName
 from contact_mpc.settings.yaml_files import validate
+from contact_mpc.task.node_parameters import SHARED
 
 T = TypeVar("T", bound=BaseModel)
 RCLPY_PARAMETERS = ("use_sim_time", "start_type_description_service")
@@ -80,6 +81,8 @@ def declare_config(node: Node, config_class: type[T]) -> T:
     for name in [n for n in given if n in RCLPY_PARAMETERS or n.startswith(RCLPY_PREFIXES)]:
         del given[name]
     fields = dict(flatten_fields(config_class))
+    for name in [n for n in given if n in SHARED and n not in fields]:  # of `/**`, for others
+        del given[name]
     _refuse_unknown(node, given, fields)
     config = validate(config_class, _nest(given), f"parameters of node {node.get_fully_qualified_name()}")
     for name, field in fields.items():

@@ -18,7 +18,13 @@ from contact_mpc.ros.runtime.parameters import RCLPY_PARAMETERS
 from contact_mpc.ros.stack.stack import to_parameter_file
 from contact_mpc.settings.resources import resource
 from contact_mpc.settings.yaml_files import validate
-from contact_mpc.task.node_parameters import apply_setting, check_node_names, load_node_parameters, merge_parameters
+from contact_mpc.task.node_parameters import (
+    SHARED,
+    apply_setting,
+    check_node_names,
+    load_node_parameters,
+    merge_parameters,
+)
 from contact_mpc.task.task import TaskConfig
 from contact_mpc.version import __version__
 
@@ -35,14 +41,7 @@ CONFIGS = {
     "goal_server": ("contact_mpc.ros.nodes.goal_server", "GoalServerConfig"),
     "mock_driver": ("contact_mpc.ros.nodes.mock_driver", "MockDriverConfig"),
 }
-SHARED = (  # what two nodes must agree on
-    ("mpc_tracker", "command_bridge", "mpc_rate_hz"),
-    ("mpc_tracker", "command_bridge", "plan_delay_s"),
-    ("mpc_tracker", "command_bridge", "session"),
-    ("plant", "command_bridge", "gravity_compensation"),
-    ("plant", "command_bridge", "command_interface"),
-    ("plant", "command_bridge", "rate_hz"),
-)
+AGREED = {**SHARED, "rate_hz": ("plant", "command_bridge")}  # the estimator has another rate_hz
 
 
 @dataclass(frozen=True)
@@ -174,14 +173,13 @@ def _choose_interface(parameters: dict[str, dict[str, Any]], interface: str) -> 
 
 
 def _check_agreement(parameters: dict[str, dict[str, Any]], source: Path | str) -> None:
-    for first, second, key in SHARED:
-        if not {first, second} <= set(parameters):
-            continue
-        values = (_value(parameters, first, key), _value(parameters, second, key))
-        if None not in values and values[0] != values[1]:
-            raise ConfigError(
-                f"{source}: {key} is {values[0]!r} for {first} and {values[1]!r} for {second}; both must be the same"
-            )
+    for key, nodes in AGREED.items():
+        first, *others = [(name, _value(parameters, name, key)) for name in nodes if name in parameters] or [("", None)]
+        for name, value in others:
+            if None not in (first[1], value) and first[1] != value:
+                raise ConfigError(
+                    f"{source}: {key} is {first[1]!r} for {first[0]} and {value!r} for {name}; both must be the same"
+                )
 
 
 def _value(parameters: dict[str, dict[str, Any]], name: str, key: str) -> Any:

@@ -197,6 +197,11 @@ def test_parameters_of_rclpy_itself_are_no_mistake(context: Context) -> None:
     assert config.rate_hz == 200
 
 
+def test_what_a_file_gives_all_nodes_for_others_is_no_mistake(context: Context) -> None:
+    _, config = declare(context, StateEstimatorConfig, mpc_rate_hz=20, command_interface="effort")
+    assert not hasattr(config, "mpc_rate_hz")
+
+
 def test_declaring_again_gives_the_same(context: Context) -> None:
     node = make_node(context, {"system": "x", "rate_hz": 100})
     try:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from contact_mpc.errors import ConfigError, StackError
 from contact_mpc.ros.stack.run_parameters import CONFIGS, RunOptions, build_parameters, run_duration_s
 from contact_mpc.ros.stack.stack import StackSpec, to_parameter_file
 from contact_mpc.settings.resources import resource
-from contact_mpc.task.node_parameters import check_node_names, default_parameter_file
+from contact_mpc.task.node_parameters import SHARED, check_node_names, default_parameter_file
 from contact_mpc.task.task import load_task
 
 TASK = load_task("planar_hand_ball")
@@ -55,6 +56,13 @@ def test_position_commands_leave_gravity_to_the_robot(tmp_path: Path) -> None:
     for name in ("plant", "command_bridge"):
         assert parameters[name]["command_interface"] == "position"
         assert parameters[name]["gravity_compensation"] == "robot"
+
+
+def test_what_nodes_share_is_known_to_the_nodes_that_are_said_to_have_it() -> None:
+    for key, nodes in SHARED.items():
+        having = [name for name, (module, config) in CONFIGS.items()
+                  if key in getattr(import_module(module), config).model_fields]  # fmt: skip
+        assert sorted(having) == sorted(nodes), key
 
 
 def test_without_recording_there_is_no_recorder(tmp_path: Path) -> None:
