@@ -50,11 +50,11 @@ def import_robot(
 
 def read_joint_options(effort: list[str] | None, velocity: list[str] | None, lock_mimic: bool) -> JointOptions:
     """Return what the options say about joints that a robot's file leaves open."""
-    limits = (_read_limits(effort or [], "--effort-nm"), _read_limits(velocity or [], "--velocity-rad-s"))
+    limits = (read_limits(effort or [], "--effort-nm"), read_limits(velocity or [], "--velocity-rad-s"))
     return JointOptions(*limits, lock_mimic)
 
 
-def _read_limits(items: list[str], option: str) -> dict[str, float]:
+def read_limits(items: list[str], option: str) -> dict[str, float]:
     """Return limits by joint name from NUMBER and JOINT=NUMBER; "" stands for all joints that have none."""
     limits = {}
     for item in items:
