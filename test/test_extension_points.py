@@ -1,4 +1,7 @@
-"""What is added by a file and a line is held to one contract: every registered controller, plant and planner."""
+"""What is added by a file and a line is held to one contract: every registered controller, plant and planner.
+
+Robots and tasks are added by files of data alone.
+"""
 
 import os
 import re
@@ -406,3 +409,89 @@ def test_a_dummy_page_is_one_function_and_one_line(tmp_path: Path) -> None:
     pytest.importorskip("plotly")
     with registered(PAGES, "curve", OneCurve):
         check_page("curve", {"values": np.array([1.0, 2.0, 3.0])}, tmp_path)
+
+
+# Robots and tasks: no line of code.
+
+ROBOT = """<?xml version="1.0"?>
+<robot name="poker">
+  <link name="rail"/>
+  <joint name="slide" type="prismatic">
+    <parent link="rail"/> <child link="stick"/> <origin xyz="0 0 0"/> <axis xyz="1 0 0"/>
+    <limit lower="-0.5" upper="0.5" effort="50" velocity="2"/>
+  </joint>
+  <link name="stick">
+    <inertial><mass value="0.3"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><geometry><sphere radius="0.03"/></geometry></collision>
+  </link>
+</robot>
+"""
+SYSTEM = """
+name: poker_disc
+gravity_m_s2: [0.0, 0.0, 0.0]
+friction: {default: 0.5}
+robots:
+  - {name: poker, urdf: poker.urdf, joint_stiffness_nm_per_rad: 100.0, joint_damping_nms_per_rad: 5.0}
+objects:
+  - {name: disc, urdf: disc.urdf, mobility: jointed, position_m: [0.0, 0.0, 0.8]}
+"""
+DRIVER = """
+command_interface: position
+system: poker_disc.yaml
+parameters: iiwa_hardware
+driver: {joint_states: measured, joint_names: {slide: axis_0}}
+"""
+NEW_TASK = """
+name: poke
+system: poker_disc.yaml
+start:
+  joints_rad: {slide: 0.0}
+  commands_rad: {slide: 0.0}
+  object_position_m: [0.0, 0.0, 0.8]
+goal: {rotation_axis: [1.0, 0.0, 0.0], rotation_deg: 0.0}
+duration_s: 0.1
+hold_s: 0.0
+tolerance_deg: 2.0
+tolerance_mm: 2.0
+planner: {initialisation: constant}
+"""
+
+
+@pytest.fixture
+def new_robot(tmp_path: Path) -> Path:
+    """A folder with a robot of one's own: its URDF, a system with it, what drives it."""
+    for name, text in (("poker.urdf", ROBOT), ("poker_disc.yaml", SYSTEM), ("poker.yaml", DRIVER)):
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_a_dummy_robot_is_a_urdf_and_a_system_file(new_robot: Path) -> None:
+    system = load_system(new_robot / "poker_disc.yaml")
+    assert system.joint_names == ("slide",) and system.n_a == 1
+    q, u = system.q_default, system.q_default[system.n_q_u :] + 0.01
+    assert ContactDynamics(system).step(q, u).q_next[-1] == pytest.approx(q[-1] + 0.01, abs=1e-6)
+    for name in ("drake", "mujoco"):
+        if PLANTS.is_available(name):
+            check_plant(name, str(new_robot / "poker_disc.yaml"))
+
+
+def test_a_dummy_robots_driver_is_one_file(new_robot: Path) -> None:
+    pytest.importorskip("rclpy")
+    from contact_mpc.ros.driver.robot_file import driver_of, load_robot
+
+    robot = load_robot(new_robot / "poker.yaml")
+    driver = driver_of(robot, load_system(robot.system))
+    assert (driver["joint_names"], driver["joint_states_topics"]) == (["axis_0"], ["measured"])
+
+
+@pytest.mark.drake
+def test_a_dummy_task_is_one_file(new_robot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(new_robot / "cache"))  # where its derived parameters of nodes go
+    (new_robot / "poke.yaml").write_text(NEW_TASK)
+    task = load_task(new_robot / "poke.yaml")
+    loop = ClosedLoop(task.system, task, make_plan(task), load_loop_config(contact_mpc_parameters(task)))
+    for _ in range(60):
+        loop.step()
+    result = loop.log.result()
+    assert set(result.plan_status) == {"ok"}
+    np.testing.assert_allclose(result.q[-1], task.start_q, atol=1e-6)

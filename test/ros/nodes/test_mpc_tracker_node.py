@@ -1,8 +1,10 @@
 """The tracker over real DDS: one plan per tick whatever it is told, and the core's plan when all is well."""
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +15,11 @@ pytest.importorskip("rclpy")
 from rclpy.serialization import serialize_message
 from std_srvs.srv import Trigger
 
+from contact_mpc.control.controller import ControllerSetup
 from contact_mpc.control.tracking.config import TrackerConfig
 from contact_mpc.control.tracking.follower import Reference
 from contact_mpc.control.tracking.tracker import Tracker
+from contact_mpc.loop.controllers import make_controller
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.messages.references import to_object_reference, to_reference
 from contact_mpc.task.loop_records import EstimatedState
@@ -42,8 +46,9 @@ SAME = 1e-12  # the pose takes the way through a quaternion and through least sq
 class TrackerRig:
     """Estimator, trajectory server and bridge around a tracker."""
 
-    def __init__(self, make_rig: Callable[..., Any]) -> None:
-        self.rig = make_rig("lockstep", mpc_tracker={"system": "planar_hand_ball", "horizon_steps": 4}).configure()
+    def __init__(self, make_rig: Callable[..., Any], **parameters: Any) -> None:
+        tracker = {"system": "planar_hand_ball", "horizon_steps": 4, **parameters}
+        self.rig = make_rig("lockstep", mpc_tracker=tracker).configure()
         self.joints = self.rig.publisher("state_estimator/joint_states")
         self.odometry = self.rig.publisher("state_estimator/object_odom")
         self.commands, self.objects = self.rig.publisher("reference"), self.rig.publisher("object_reference")
@@ -242,3 +247,36 @@ def test_an_inactive_tracker_says_nothing(tracker: TrackerRig) -> None:
     assert tracker.plans == []
     response = tracker.rig.call(Trigger, "mpc_tracker/reset", Trigger.Request())
     assert not response.success and "not active" in response.message
+
+
+RESTING = """
+import numpy as np
+from contact_mpc.control.controller import PlainController
+
+class Resting(PlainController):
+    def begin(self, plan):
+        self.u = plan.u[0]
+
+    def compute(self, t_s, state, times_s):
+        return np.tile(self.u + 0.01, (len(times_s), 1))
+"""
+
+
+def test_a_controller_from_outside_the_package_runs_in_the_node(
+    make_rig: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "resting.py").write_text(RESTING)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.syspath_prepend(tmp_path)
+    core = make_controller(ControllerSetup(SYSTEM, TrackerConfig(horizon_steps=4, controller="resting:Resting")))
+    core.set_reference(Reference(T0, PLAN))
+    tracker = TrackerRig(make_rig, controller="resting:Resting")
+    tracker.send_reference()
+    for k in range(2):
+        tracker.send_state(T0 + k * TICK)
+    tracker.wait_for(2)
+    for k, message in enumerate(tracker.plans):
+        plan = messages.read_plan(message, messages.JointOrder(NAMES))
+        expected = core.step(replace(STATE, t_ns=T0 + k * TICK)).plan
+        assert np.array_equal(plan.u, expected.u) and np.all(plan.u[-1] == TASK.start_u + 0.01)
+    assert {status.message for status in tracker.statuses} == {"ok"}
