@@ -4,7 +4,7 @@ import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that i
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,13 +16,14 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
-from contact_mpc.errors import ConfigError
+from contact_mpc.errors import ConfigError, PlanError
 from contact_mpc.task.plan import Plan, save_plan
 from contact_mpc.planning.tree.plan import GlobalPlan, plan_globally
 from contact_mpc.planning.tree.problem import Problem, load_problem, with_goal
 from contact_mpc.planning.tree.planner import TreePlanner
 from contact_mpc.planning.tree.file import save_tree
 
+CANDIDATES, CANDIDATE_SEED_STEP = 3, 104_729_000_000  # plans that are tried in physics, and between their seeds
 REASONS = {
     "nodes": "the goal is not reached within the budget of nodes: raise --nodes, or move the goal",
     "stuck": "hardly an extension is possible any more: the goal may be unreachable, or the ranges too narrow",
@@ -44,7 +45,7 @@ def plan_by_tree(
     """Plan, confirm in MuJoCo where asked, write what there is, print the result and exit with its code."""
     problem, started = with_goal(load_problem(name), _read_goals(goals)), time.perf_counter()
     found = _grow(problem, seed, nodes)
-    plan, physics = _confirmed(problem, found) if is_confirmed else (found.plan, {})
+    plan, physics = _confirmed(problem, found, seed) if is_confirmed and found.is_valid else (found.plan, {})
     elapsed_s = time.perf_counter() - started
     is_good = found.is_valid and bool(physics.get("confirmed", True))
     path = out or Path(f"{problem.file.name}.rrt.{'plan' if is_good else 'failed'}.npz")
@@ -76,13 +77,25 @@ def plan_by_tree(
     raise typer.Exit(EXIT_INTERRUPTED if found.status == "interrupted" else EXIT_GOAL_MISSED)
 
 
-def _confirmed(problem: Problem, found: GlobalPlan) -> tuple[Plan, dict[str, Any]]:
+def candidates(problem: Problem, first: Plan, seed: int) -> Iterator[Plan]:
+    """Yield plans to confirm: one that is there, then those of trees from other seeds."""
+    yield first
+    planner = TreePlanner(problem)
+    for k in range(1, CANDIDATES):
+        with suppress(PlanError):
+            found = plan_globally(planner, seed + k * CANDIDATE_SEED_STEP)
+            if found.is_valid:
+                yield found.plan
+
+
+def _confirmed(problem: Problem, found: GlobalPlan, seed: int) -> tuple[Plan, dict[str, Any]]:
     """Return the plan as MuJoCo has played it, and what that says, for the JSON result."""
     from contact_mpc.loop.confirmation import MujocoConfirmation
-    from contact_mpc.loop.confirmed_plan import confirm
+    from contact_mpc.loop.confirmed_plan import confirm_best
 
     with Console(stderr=True).status("confirming in MuJoCo"):
-        played = confirm(problem, found.plan, MujocoConfirmation(problem.system))
+        plans = candidates(problem, found.plan, seed)
+        played = confirm_best(problem, plans, MujocoConfirmation(problem.system))
     return played.plan, {
         "confirmed": played.is_confirmed, "robustness": played.robustness, "confirmation_failure": played.reason,
         "confirmed_duration_s": float(played.plan.times_s[-1]),

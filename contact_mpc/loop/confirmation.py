@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 from mujoco import rollout
 
-from contact_mpc.loop.confirmed_plan import SETTLE_S
+from contact_mpc.loop.confirmed_plan import ROWS_S, SETTLE_S, Ways
 from contact_mpc.loop.correction import CorrectionConfig, correct
 from contact_mpc.model.system import System
 from contact_mpc.planning.tree.problem import Problem
@@ -58,15 +58,15 @@ class MujocoConfirmation:
         self._data = [mujoco.MjData(self._models[0])]
         self._lead = system.kd / system.kp if has_velocity_reference else np.zeros(system.n_a)
 
-    def ways(self, q: FloatArray, plan: Plan, settle_s: float = SETTLE_S, row_s: float = 1.0) -> FloatArray:
-        """Return the motions (draws, n, n_q), n rows row_s apart or a little less, the last at the end."""
-        duration_s = float(plan.times_s[-1]) + settle_s
-        rows = max(1, int(np.ceil(duration_s / row_s)))
-        stride = max(1, round(duration_s / (rows * STEP_S)))
+    def ways(self, q: FloatArray, plan: Plan, settle_s: float = SETTLE_S, row_s: float = ROWS_S) -> Ways:
+        """Return the motions in all draws; see `contact_mpc.loop.confirmed_plan.World`."""
+        stride = max(1, round(row_s / STEP_S))
+        rows = int(np.ceil((float(plan.times_s[-1]) + settle_s) / (stride * STEP_S)))
         controls = self._controls(plan.times_s, plan.u, rows * stride)
         count = len(self._models)
         states = self._roll(q, self._models, np.tile(controls, (count, 1, 1)))
-        return np.asarray(self._plant.q_from_qpos(states[:, stride - 1 :: stride, 1 : 1 + self._models[0].nq]))
+        motions = self._plant.q_from_qpos(states[:, stride - 1 :: stride, 1 : 1 + self._models[0].nq])
+        return Ways(STEP_S * stride * np.arange(1, rows + 1), np.asarray(motions))
 
     def ends(
         self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, draws: int = FEW_DRAWS

@@ -8,11 +8,13 @@ friction, mass and size from the same state; the share of them that end where th
 is.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
+from contact_mpc.errors import PlanError
 from contact_mpc.planning.tree.problem import Problem
 from contact_mpc.planning.tree.segments import FREE_S, OFF_RAD, Physics, TreeSegments, object_distance
 from contact_mpc.settings.arrays import FloatArray
@@ -39,19 +41,30 @@ class ConfirmedPlan:
         Per part, the share of draws that end where the nominal plant does.
     reason : str
         Why it is not confirmed; "" where it is.
+    error_rad : float
+        From the goal at the end, global metric.
     """
 
     plan: Plan
     is_confirmed: bool
     robustness: tuple[float, ...]
     reason: str
+    error_rad: float
+
+
+@dataclass(frozen=True)
+class Ways:
+    """Motions (draws, n, n_q) at instants (n,) from the start on, s, the nominal draw first."""
+
+    times_s: FloatArray
+    q: FloatArray
 
 
 class World(Protocol):
     """Where a plan is played."""
 
-    def ways(self, q: FloatArray, plan: Plan, settle_s: float = SETTLE_S, row_s: float = ROWS_S) -> FloatArray:
-        """Return the motions (draws, n, n_q) from rest at q (n_q,), settle_s longer than the plan, the nominal first.
+    def ways(self, q: FloatArray, plan: Plan, settle_s: float = SETTLE_S, row_s: float = ROWS_S) -> Ways:
+        """Return the motions from rest at q (n_q,), settle_s longer than the plan or until objects rest.
 
         A world that cannot go back is at q.
         """
@@ -96,15 +109,15 @@ def confirm(
             reason = "" if segment is None else segment.reason
             break
         ways = world.ways(q, segment.plan, row_s=ROWS_S)
-        ends = ways[:, -1]
+        ends = ways.q[:, -1]
         robustness.append(float(np.mean([object_distance(problem, ends[0], end) <= OFF_RAD for end in ends])))
         begin_s = float(times_s[-1][-1])
-        rows_s = np.linspace(0.0, float(segment.plan.times_s[-1]) + SETTLE_S, ways.shape[1] + 1)[1:]
-        count = _rows_to_rest(problem, ways[0], int(np.searchsorted(rows_s, segment.plan.times_s[-1] + LEAST_PAUSE_S)))
-        rows_s = rows_s[:count]
+        least = int(np.searchsorted(ways.times_s, segment.plan.times_s[-1] + LEAST_PAUSE_S))
+        count = _rows_to_rest(problem, ways.q[0], least)
+        rows_s = ways.times_s[:count]
         commands = [np.interp(rows_s, segment.plan.times_s, column) for column in segment.plan.u.T]
         times_s.append(begin_s + rows_s)
-        rows_q.append(ways[0, :count])
+        rows_q.append(ways.q[0, :count])
         rows_u.append(np.stack(commands, axis=1))
         if not segment.is_tracked:
             free_s.append((begin_s, float(times_s[-1][-1])))
@@ -115,7 +128,28 @@ def confirm(
         np.concatenate(times_s), np.vstack(rows_q), all_u, np.zeros_like(all_u),
         np.zeros((len(all_u), *plan.contact_impulses.shape[1:])), record,
     )  # fmt: skip
-    return ConfirmedPlan(played, not reason, tuple(robustness), reason)
+    error_rad = object_distance(problem, q, problem.configuration(problem.goal_u))
+    return ConfirmedPlan(played, not reason, tuple(robustness), reason, error_rad)
+
+
+def confirm_best(problem: Problem, plans: Iterable[Plan], physics: RollOuts) -> ConfirmedPlan:
+    """Return the first of the plans that is confirmed; where none is, the one that ends nearest to the goal.
+
+    Raises
+    ------
+    PlanError
+        There is no plan.
+    """
+    best: ConfirmedPlan | None = None
+    for plan in plans:
+        done = confirm(problem, plan, physics)
+        if best is None or done.is_confirmed or done.error_rad < best.error_rad:
+            best = done
+        if done.is_confirmed:
+            break
+    if best is None:
+        raise PlanError(f"{problem.path}: no plan to confirm")
+    return best
 
 
 def _rows_to_rest(problem: Problem, way: FloatArray, least: int) -> int:

@@ -22,6 +22,7 @@ from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
 
 SPREAD_DECAY, SPREAD_SHRINK = 0.8, 0.4  # of random changes after a round that helped, and one that did not
+SPREAD_GROWTH, UNMOVED = 3.0, 0.1  # where changes of the pose are less than this share of its error: nothing touches
 SAMPLE_RIDGE, STEP_RIDGE = 0.1, 1e-3  # of the two least squares, over the mean square of what they divide by
 OUTLIER = 3.0  # times the median change of the pose: from another mode of contact
 
@@ -47,8 +48,8 @@ class CorrectionConfig:
     """
 
     knots: int = 2
-    samples: int = 16
-    rounds: int = 3
+    samples: int = 12
+    rounds: int = 4
     spread: float = 0.01
     lengths: tuple[float, ...] = (0.25, 0.5, 1.0, 1.5)
     enough_rad: float = 0.004
@@ -100,17 +101,24 @@ def correct(
         d = spread * rng.standard_normal((config.samples, config.knots, best.shape[1]))
         trials = _changed(problem, best, hats, d)
         errors = roll(trials)
-        step = least_squares_step(d.reshape(len(d), -1), np.mean(errors - error, axis=1), np.mean(error, axis=0))
+        change = np.mean(errors - error, axis=1)
+        step = least_squares_step(d.reshape(len(d), -1), change, np.mean(error, axis=0))
         steps = np.multiply.outer(config.lengths, step.reshape(config.knots, -1))
         trials = np.concatenate([trials, _changed(problem, best, hats, steps)])
         errors = np.concatenate([errors, roll(trials[len(d) :])])
         scores = [_score(item) for item in errors]
         k = int(np.argmin(scores))
-        is_better = scores[k] < least
-        if is_better:
+        spread *= _spread_factor(change, least, is_better=scores[k] < least)
+        if scores[k] < least:
             best, error, least = trials[k], errors[k], scores[k]
-        spread *= SPREAD_DECAY if is_better else SPREAD_SHRINK
     return Corrected(replace(plan, u=best), before, least)
+
+
+def _spread_factor(change: FloatArray, error: float, is_better: bool) -> float:
+    """Return by what random changes grow or shrink after a round in which they changed the pose by (m, n_e)."""
+    if np.median(np.linalg.norm(change, axis=1)) < UNMOVED * error:
+        return SPREAD_GROWTH
+    return SPREAD_DECAY if is_better else SPREAD_SHRINK
 
 
 def hat_functions(times_s: FloatArray, count: int) -> FloatArray:

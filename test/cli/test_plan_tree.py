@@ -3,9 +3,16 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from short_push import write_short_push
 
 from contact_mpc.cli.main import main
+from contact_mpc.cli.plan_tree import CANDIDATES
+from contact_mpc.loop import confirmed_plan
+from contact_mpc.loop.confirmation import MujocoConfirmation
+from contact_mpc.planning.tree.problem import load_problem
+from contact_mpc.task.plan import load_plan
 
 
 def run(arguments: list[str]) -> int:
@@ -37,6 +44,40 @@ def test_goal_beyond_the_budget_exits_1_and_keeps_what_there_is(
     assert code == 1 and json.loads(captured.out)["status"] == "nodes"
     assert "raise --nodes" in captured.err
     assert out.is_file() and (tmp_path / "p.tree0.npz").is_file()
+
+
+def test_confirmed_plan_is_what_mujoco_played_and_ends_at_the_goal(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    problem, out = write_short_push(tmp_path), tmp_path / "p.npz"
+    code = run(["plan", str(problem), "--method", "rrt", "--confirm", "--out", str(out), "--json"])
+    result = json.loads(capfd.readouterr().out)
+    plan = load_plan(out)
+    assert code == 0 and result["goal_met"] and result["confirmed"] and plan.provenance["confirmed"] is True
+    assert len(result["robustness"]) >= 1 and result["confirmation_failure"] == ""
+    assert load_problem(problem).is_reached(plan.q[-1])
+    assert result["confirmed_duration_s"] == plan.times_s[-1]
+
+
+def test_plan_that_no_candidate_confirms_is_kept_and_exits_1(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def stand_still(self: MujocoConfirmation, q: np.ndarray, plan: object, **_options: float) -> confirmed_plan.Ways:
+        tried.append(plan)
+        return confirmed_plan.Ways(np.array([1.0, 100.0]), np.tile(q, (1, 2, 1)))
+
+    monkeypatch.setattr(MujocoConfirmation, "ways", stand_still)
+    monkeypatch.setattr(confirmed_plan, "MOST_PARTS", 1)
+    problem, out = write_short_push(tmp_path), tmp_path / "p.npz"
+    code = run(["plan", str(problem), "--method", "rrt", "--confirm", "--out", str(out), "--json"])
+    captured = capfd.readouterr()
+    result = json.loads(captured.out)
+    assert code == 1 and not result["goal_met"] and result["confirmed"] is False
+    assert "not confirmed in MuJoCo: more than 1 parts" in captured.err
+    assert out.is_file() and load_plan(out).provenance["confirmed"] is False
+    assert len(tried) == CANDIDATES
 
 
 @pytest.mark.parametrize(

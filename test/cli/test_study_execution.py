@@ -4,25 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
+from short_push import write_short_push
 from typer.testing import CliRunner
 
 from contact_mpc.cli.main import build_app
-from contact_mpc.settings.resources import resource
 
 
 @pytest.fixture
 def problem(tmp_path: Path) -> Path:
-    text = resource("planning", "planar_pushing").read_text(encoding="utf-8")
-    for old, new in (
-        ("box_x_m: {start: 0.0, goal: 0.5,", "box_x_m: {start: 0.0, goal: 0.0,"),
-        ("box_y_m: {start: 0.5, goal: 1.0,", "box_y_m: {start: 0.5, goal: 0.53,"),
-        ("goal: -0.7853981633974483,", "goal: 0.0,"),
-    ):
-        assert old in text
-        text = text.replace(old, new)
-    path = tmp_path / "short_push.yaml"
-    path.write_text(text.replace("name: planar_pushing", "name: short_push"), encoding="utf-8")
-    return path
+    return write_short_push(tmp_path)
 
 
 def call(*options: str):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from contact_mpc.errors import PlanError
+from contact_mpc.loop import confirmed_plan
 from contact_mpc.loop.confirmation import MujocoConfirmation
-from contact_mpc.loop.confirmed_plan import LEAST_PAUSE_S, SETTLE_S, confirm
+from contact_mpc.loop.confirmed_plan import LEAST_PAUSE_S, SETTLE_S, ConfirmedPlan, confirm, confirm_best
 from contact_mpc.loop.plant_world import PlantWorld
 from contact_mpc.planning.tree import segments
 from contact_mpc.planning.tree.problem import Problem, load_problem, with_goal
@@ -39,10 +40,14 @@ def push(problem: Problem) -> Plan:
 
 def test_roll_out_of_the_nominal_draw_is_the_plants_motion(problem: Problem, physics: MujocoConfirmation) -> None:
     plan = push(problem)
-    rolled = physics.ways(plan.q[0], plan, row_s=0.5)
+    found = physics.ways(plan.q[0], plan)
+    rolled = found.q
     world = PlantWorld("mujoco", problem.system, plan.q[0], PlantPerturbation())
-    played = world.ways(plan.q[0], plan, row_s=0.5)[0]
-    np.testing.assert_allclose(rolled[0], played, atol=AGREE_M)
+    played = world.ways(plan.q[0], plan)
+    count = len(played.times_s)
+    assert PUSH_S + LEAST_PAUSE_S <= played.times_s[-1] < PUSH_S + SETTLE_S  # it ends where the box rests
+    np.testing.assert_allclose(found.times_s[:count], played.times_s)
+    np.testing.assert_allclose(rolled[0, :count], played.q[0], atol=AGREE_M)
     assert rolled[0, -1, 1] - plan.q[0, 1] == pytest.approx(PUSH_M - 0.01, abs=5e-3)
     assert np.ptp(rolled[:, -1, 1]) > 1e-4  # boxes of other sizes are met sooner or later
 
@@ -69,3 +74,24 @@ def test_what_no_plan_leads_on_from_is_kept_and_told(
     done = confirm(problem, push(problem), physics)
     assert not done.is_confirmed and done.reason == "no tree"
     assert done.plan.provenance["confirmed"] is False and len(done.plan.times_s) > 2
+
+
+def test_best_of_plans_is_the_first_confirmed_or_else_the_nearest(
+    problem: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plans, made = [push(problem) for _ in range(3)], []
+
+    def done(error_rad: float, is_confirmed: bool) -> ConfirmedPlan:
+        return ConfirmedPlan(plans[0], is_confirmed, (), "" if is_confirmed else "missed", error_rad)
+
+    def best_of(*results: ConfirmedPlan) -> ConfirmedPlan:
+        left = list(results)
+        monkeypatch.setattr(
+            confirmed_plan, "confirm", lambda _problem, plan, _physics: made.append(plan) or left.pop(0)
+        )
+        return confirm_best(problem, iter(plans), None)  # type: ignore[arg-type]
+
+    assert best_of(done(0.5, False), done(0.9, True)).is_confirmed and len(made) == 2
+    assert best_of(done(0.5, False), done(0.2, False), done(0.3, False)).error_rad == 0.2
+    with pytest.raises(PlanError, match="no plan to confirm"):
+        confirm_best(problem, [], None)  # type: ignore[arg-type]

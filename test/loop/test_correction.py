@@ -72,6 +72,23 @@ def test_part_that_ends_well_or_does_not_answer_is_left_as_it_is(problem: Proble
     assert np.array_equal(deaf.plan.u, plan.u) and deaf.error == deaf.error_before > 0.0
 
 
+def test_changes_grow_until_something_touches(problem: Problem) -> None:
+    class Gap(Springs):
+        """The object follows only commands that are further than a gap away."""
+
+        def ends(self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float) -> FloatArray:
+            ends = np.tile(q, (len(u), 2, 1))
+            way = u[:, -1] - plan.u[-1]
+            ends[:, :, :2] += (np.sign(way) * np.maximum(np.abs(way) - 0.1, 0.0))[:, None]
+            return ends
+
+    plan = push(problem)
+    target = plan.q[0].copy()
+    target[0] += 0.05
+    found = correct(problem, Gap(problem), plan.q[0], plan, target)
+    assert found.error < 0.5 * found.error_before
+
+
 def test_corrected_commands_stay_within_the_limits_of_the_joints(problem: Problem) -> None:
     plan = push(problem)
     target = plan.q[0].copy()

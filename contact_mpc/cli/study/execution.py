@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
+from contact_mpc.cli.plan_tree import candidates
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
 from contact_mpc.cli.trials import DisturbanceScale
 from contact_mpc.errors import ConfigError, PlanError
@@ -26,7 +27,7 @@ from contact_mpc.evaluation.campaign import run_parallel
 from contact_mpc.evaluation.execution import WAYS, Execution, execute, to_row
 from contact_mpc.evaluation.statistics import wilson_interval
 from contact_mpc.loop.confirmation import MujocoConfirmation
-from contact_mpc.loop.confirmed_plan import confirm
+from contact_mpc.loop.confirmed_plan import confirm_best
 from contact_mpc.planning.tree.plan import plan_globally
 from contact_mpc.planning.tree.planner import TreePlanner
 from contact_mpc.planning.tree.problem import Problem, load_problem
@@ -130,7 +131,7 @@ def stored_plan(path: Path, seed: int, folder: Path, is_confirmed: bool = False)
         if raw is None:
             return None, cpu_s, reason
         started = time.process_time()
-        plan = confirm(problem, raw, MujocoConfirmation(problem.system)).plan
+        plan = confirm_best(problem, candidates(problem, raw, seed), MujocoConfirmation(problem.system)).plan
         record = {**plan.provenance, "plan_cpu_s": cpu_s + time.process_time() - started}
         plan = replace(plan, provenance=record)
         save_plan(file, plan)

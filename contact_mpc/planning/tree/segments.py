@@ -33,7 +33,7 @@ ARRIVED = 0.7  # tolerances of the goal within which the object has arrived: est
 PLANNED = 0.4  # tolerances within which new plans shall end
 MOST_DEG, MOST_MM = 5.0, 10.0  # tolerances of arrival, or the problem's where tighter
 PIECE_RAD = 0.5  # way of the object, global metric, after which a held part pauses: errors do not add up beyond it
-FREE_RAD, HELD_RAD = 0.02, 0.004  # errors of parts in physics that are left as they are
+FREE_RAD, HELD_RAD, LAST_RAD = 0.02, 0.012, 0.004  # errors of parts in physics that are left as they are
 MENDS, MEND_S, MENDED = 2, 1.5, 0.5  # tries to bring an object back without a new plan, their time, the error left
 OFF_RAD = 0.08  # error of the object, global metric, from which the rest of a plan is left
 REST_S = 3.0  # longest wait for the object to come to rest after a part
@@ -159,7 +159,7 @@ class TreeSegments:
         plan = replace(part.plan, u=np.vstack([u, part.plan.u[1:]]))
         if self._physics is not None:
             target = part.plan.q[-1] if self._parts else self.problem.configuration(self.problem.goal_u)
-            enough = FREE_RAD if part.is_free else HELD_RAD
+            enough = FREE_RAD if part.is_free else HELD_RAD if self._parts else LAST_RAD
             plan = self._physics.corrected(self.problem, q, plan, target, enough).plan
         return self._hand_out(plan, part.is_free)
 
@@ -173,7 +173,7 @@ class TreeSegments:
         self._mends_left -= 1
         times_s = np.linspace(0.0, MEND_S, 4)
         still = Plan(times_s, np.tile(q, (4, 1)), np.tile(u, (4, 1)), np.zeros((4, len(u))), np.zeros((4, 0, 3)), {})
-        found = self._physics.corrected(self.problem, q, still, target, HELD_RAD)
+        found = self._physics.corrected(self.problem, q, still, target, HELD_RAD if self._parts else LAST_RAD)
         return found.plan if found.error <= MENDED * found.error_before else None
 
     def _plan_again(self, q: FloatArray, u: FloatArray) -> str:

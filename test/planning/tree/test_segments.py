@@ -111,7 +111,7 @@ def test_long_parts_pause_and_each_piece_is_corrected_to_where_the_plan_has_it(p
     assert len(ends) >= 2
     assert [target[2] for target, _ in engine.targets[:-1]] == ends[:-1]
     assert engine.targets[-1][0][2] == pytest.approx(np.pi)  # the last piece ends at the goal, not where the plan does
-    assert all(enough == segments.HELD_RAD for _, enough in engine.targets)
+    assert [enough for _, enough in engine.targets] == [*[segments.HELD_RAD] * (len(ends) - 1), segments.LAST_RAD]
 
 
 def test_grasp_mends_an_error_before_a_new_plan_is_made_and_no_more_often_than_allowed(
