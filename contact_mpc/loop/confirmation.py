@@ -66,7 +66,7 @@ class MujocoConfirmation:
         count = len(self._models)
         states = self._roll(q, self._models, np.tile(controls, (count, 1, 1)))
         motions = self._plant.q_from_qpos(states[:, stride - 1 :: stride, 1 : 1 + self._models[0].nq])
-        return Ways(STEP_S * stride * np.arange(1, rows + 1), np.asarray(motions))
+        return Ways(STEP_S * stride * np.arange(1, rows + 1, dtype=np.float64), np.asarray(motions))
 
     def ends(
         self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, draws: int = FEW_DRAWS

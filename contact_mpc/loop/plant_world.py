@@ -46,7 +46,7 @@ class PlantWorld:
         """Play a plan from the present state, and hold its last command until objects rest, up to settle_s."""
         stride = max(1, round(row_s / STEP_S))
         rows = int(np.ceil((float(plan.times_s[-1]) + settle_s) / (stride * STEP_S)))
-        times_s = STEP_S * np.arange(1, rows * stride + 1)
+        times_s = STEP_S * np.arange(1, rows * stride + 1, dtype=np.float64)
         u = np.stack([np.interp(times_s, plan.times_s, column) for column in plan.u.T], axis=1)
         u += self._lead * np.gradient(u, STEP_S, axis=0)
         way: list[FloatArray] = []
