@@ -13,6 +13,9 @@ BENCHES = {
     "contact-implicit": Command(
         "contact_mpc.cli.bench.bench_contact_implicit", "Random pushes planned cold and warm, beside IPOPT alone."
     ),
+    "contact-location": Command(
+        "contact_mpc.cli.bench.bench_contact_location", "Contacts on an arm by joint torques alone: share, error, rate."
+    ),
     "planning": Command("contact_mpc.cli.bench.bench_planning", "Trees through contact and trajectory optimisation."),
     "bridge": Command("contact_mpc.cli.bench.bench_bridge", "Rate, lateness and latency of the 1 kHz bridge over DDS."),
     "fuzz": Command("contact_mpc.cli.bench.bench_fuzz", "Anything at all sent to the bridge; what leaves is judged."),

@@ -12,10 +12,24 @@ from scipy.special import chdtri
 
 from contact_mpc.errors import ModelError
 from contact_mpc.estimation.contact_location.config import LocationConfig
+from contact_mpc.estimation.contact_location.descent import descend
 from contact_mpc.estimation.contact_location.hypothesis import ChainContacts, Hypothesis, Status
-from contact_mpc.estimation.contact_location.search import CHI2, SLOT, SURFACE, WIDTH, F, N, P, search, thin
+from contact_mpc.estimation.contact_location.search import (
+    CHI2,
+    SLOT,
+    STEPS,
+    SURFACE,
+    TRUST_SPACINGS,
+    WIDTH,
+    F,
+    N,
+    P,
+    X,
+    search,
+    thin,
+)
 from contact_mpc.estimation.contact_location.surfaces import build_surfaces, sample_surfaces
-from contact_mpc.estimation.contact_location.torque_map import Arm, make_arm, place_arm, set_torques
+from contact_mpc.estimation.contact_location.torque_map import Arm, fit_at, make_arm, place_arm, set_torques
 from contact_mpc.model.system import System, check_vector
 from contact_mpc.settings.arrays import FloatArray
 
@@ -68,6 +82,7 @@ class ContactLocator:
         self.arm = make_arm(system.tree, self.surfaces)
         self._q = system.q_default.copy()
         self._found = np.zeros((len(self.samples.surface), WIDTH))
+        self._kept = {id(chain): np.zeros((0, WIDTH)) for chain in self.chains}
 
     def _spacings(self) -> FloatArray:
         found = np.full(len(self.surfaces.body), self.config.spacing_m)
@@ -129,8 +144,36 @@ class ContactLocator:
         set_torques(self.arm, full, weight)
         return self.arm
 
+    def minima(self, chain: Chain) -> tuple[IntArray, FloatArray]:
+        """Return surfaces (n,) and places (n, 3) in their frames of what the last call found on a chain."""
+        kept = self._kept[id(chain)]
+        return kept[:, SURFACE].astype(np.int64), kept[:, X : X + 3]
+
+    def slide(self, chain: Chain, surface: int, p: FloatArray, tau: FloatArray) -> tuple[FloatArray, float]:
+        """Return the local minimum (3,), m, that the place p (3,) on a surface belongs to, and its chi^2.
+
+        At the configuration of the last call; tau (n_a,) as for `locate`.
+        """
+        arm = self.set_torques(chain, tau)
+        x = arm.R_WG[surface].T @ (p - arm.p_WG[surface])
+        start, buffer = (float(x[0]), float(x[1]), float(x[2])), np.zeros((7, 5))
+        longest = TRUST_SPACINGS * self.spacing[surface]
+        friction = self.config.friction
+        end, _, chi2, _ = descend(arm, self.surfaces, surface, start, friction, longest, STEPS, np.inf, buffer)
+        return arm.p_WG[surface] + arm.R_WG[surface] @ np.array(end), chi2
+
+    def chi2_at(self, chain: Chain, surface: int, p: FloatArray, n: FloatArray, tau: FloatArray) -> float:
+        """Return the squared residual, in noise, of the best force at the place p (3,) with outward normal n (3,).
+
+        At the configuration of the last call; tau (n_a,) as for `locate`.
+        """
+        arm, body = self.set_torques(chain, tau), int(self.surfaces.body[surface])
+        place, normal = (float(p[0]), float(p[1]), float(p[2])), (float(n[0]), float(n[1]), float(n[2]))
+        return float(fit_at(arm, body, place, normal, self.config.friction)[0])
+
     def _locate_chain(self, chain: Chain, tau: FloatArray) -> ChainContacts:
         own, sigma = tau[chain.rows], self.config.sigma_nm
+        self._kept[id(chain)] = np.zeros((0, WIDTH))
         if own @ own <= chain.limit * sigma**2:
             return self._result(chain, "free", float(own @ own) / sigma**2, ())
         self.set_torques(chain, tau)
@@ -141,6 +184,7 @@ class ContactLocator:
         if count == 0:
             return self._result(chain, "unexplained", least, ())
         kept, groups = thin(self._found, count, self.surfaces, self.spacing)
+        self._kept[id(chain)] = kept
         return self._result(chain, "explained", float(kept[0, CHI2]), self._hypotheses(kept, groups))
 
     def _result(self, chain: Chain, status: Status, chi2: float, hypotheses: tuple[Hypothesis, ...]) -> ChainContacts:

@@ -81,6 +81,8 @@ class ContactDraw:
         self._rng, self._force_n = np.random.default_rng(seed), force_n
         names = [self._system.geometries[g].link for g in locator.surfaces.geometry]
         allowed = [s for s, name in enumerate(names) if name in links]
+        if not allowed:
+            raise InputError(f"links {', '.join(links)}: none can be touched; allowed: {', '.join(sorted(set(names)))}")
         self._names, self._torques = names, PinocchioTorques(self._system)
         self._rows = np.flatnonzero(np.isin(locator.samples.surface, allowed))
         weight = locator.samples.area[self._rows]

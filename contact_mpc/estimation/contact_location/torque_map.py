@@ -85,10 +85,15 @@ def place_arm(tree: Tree, surfaces: Surfaces, q: FloatArray, arm: Arm) -> None:
 @njit(**COMPILED)
 def set_torques(arm: Arm, tau: FloatArray, weight: FloatArray) -> None:
     """Take tau (n_v,), N m, and weight (n_v,), 1/(N m)."""
-    total = 0.0
     for d in range(tau.shape[0]):
         arm.weight[d], arm.target[d] = weight[d], weight[d] * tau[d]
-        total += arm.target[d] ** 2
+    measure_rest(arm)
+
+
+@njit(**COMPILED)
+def measure_rest(arm: Arm) -> None:
+    """Write `rest` for the target."""
+    total = np.sum(arm.target**2)
     for body in range(arm.rest.shape[0]):
         seen = 0.0
         for k in range(arm.chain_count[body]):
