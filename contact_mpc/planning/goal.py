@@ -6,7 +6,7 @@ import numpy as np
 
 from contact_mpc.errors import ConfigError, PlanError
 from contact_mpc.model.rotations import rotation_log
-from contact_mpc.planning.methods import make_plan, planner_of
+from contact_mpc.planning.methods import REGRASP, make_plan, planner_of
 from contact_mpc.planning.trajopt.feasibility import require_way
 from contact_mpc.planning.trajopt.task import read_config
 from contact_mpc.settings.arrays import FloatArray
@@ -16,6 +16,7 @@ from contact_mpc.task.task import Goal, TaskConfig
 TRAJOPT = "trajopt"
 FAR = 2.0  # times as long as the task: optimisation would take long to find that there is no way
 LEAST_DURATION_S = 1.0
+LEAST_REGRASP_S = 40.0  # of a goal that may take a new grasp or several
 LEAST_TURN_DEG, LEAST_WAY_M = 10.0, 0.01  # tasks that turn or move by less say nothing about the speed of it
 USUAL_TURN_DEG_S, USUAL_SPEED_M_S = 10.0, 0.01
 
@@ -38,7 +39,8 @@ def task_to(task: TaskConfig, q: FloatArray, u: FloatArray, R_goal: FloatArray, 
     axis = turn / angle if angle > 1e-9 else np.array([0.0, 0.0, 1.0])
     goal = Goal(axis, float(np.rad2deg(angle)), way)
     needed_s = max(np.rad2deg(angle) / turn_speed_deg_s(task), float(np.linalg.norm(way)) / speed_m_s(task))
-    duration_s = max(LEAST_DURATION_S, needed_s)
+    least_s = LEAST_REGRASP_S if planner_of(task) == REGRASP else LEAST_DURATION_S
+    duration_s = max(least_s, needed_s)
     return replace(task, start_q=q.copy(), start_u=u.copy(), goal=goal, duration_s=duration_s, axis="", reference=None)
 
 
@@ -50,6 +52,9 @@ def plan_to(task: TaskConfig, goal: TaskConfig) -> Plan:
     PlanError
         The start is not held, or the goal cannot be held or reached; names the margin that fails.
     """
+    if planner_of(task) == REGRASP:
+        _require_place(task, goal)
+        return make_plan(goal)
     if goal.duration_s > FAR * task.duration_s and read_config(goal).initialisation == "rolling":
         require_way(goal)
     plan, system = make_plan(goal), goal.system
@@ -64,11 +69,24 @@ def plan_to(task: TaskConfig, goal: TaskConfig) -> Plan:
     return plan
 
 
+def _require_place(task: TaskConfig, goal: TaskConfig) -> None:
+    """Raise PlanError where a goal of turns with new grasps is elsewhere than the start's grasp holds the object."""
+    p, p_held = goal.goal_pose()[1], task.system.object_pose(task.start_q)[1]
+    distance_mm = 1e3 * float(np.linalg.norm(p - p_held))
+    if distance_mm > task.tolerance_mm:
+        raise PlanError(
+            f"{task.path}: this task turns its object where it holds it, at {np.round(p_held, 4).tolist()} m; the goal "
+            f"is {distance_mm:.1f} mm from there (allowed {task.tolerance_mm:g} mm)"
+        )
+
+
 def require_goals(task: TaskConfig) -> None:
-    """Raise ConfigError where a task takes no goals at run time: it is not planned by trajectory optimisation."""
+    """Raise ConfigError where a task takes no goals at run time: by its planner there is nothing to search."""
     method = planner_of(task)
-    if method != TRAJOPT:
-        raise ConfigError(f"{task.path}: goals at run time need a task planned by {TRAJOPT}; this one is by {method}")
+    if method not in (TRAJOPT, REGRASP):
+        raise ConfigError(
+            f"{task.path}: goals at run time need a task planned by {TRAJOPT} or {REGRASP}; this one is by {method}"
+        )
 
 
 def turn_speed_deg_s(task: TaskConfig) -> float:

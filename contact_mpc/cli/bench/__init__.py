@@ -19,6 +19,7 @@ BENCHES = {
     "planning": Command("contact_mpc.cli.bench.bench_planning", "Trees through contact and trajectory optimisation."),
     "bridge": Command("contact_mpc.cli.bench.bench_bridge", "Rate, lateness and latency of the 1 kHz bridge over DDS."),
     "fuzz": Command("contact_mpc.cli.bench.bench_fuzz", "Anything at all sent to the bridge; what leaves is judged."),
+    "goals": Command("contact_mpc.cli.bench.bench_goals", "Random goals in a row to a running stack, some cancelled."),
     "faults": Command("contact_mpc.cli.bench.bench_faults", "Faults injected into the stack, judged on the wire."),
 }
 

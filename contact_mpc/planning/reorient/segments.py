@@ -38,6 +38,7 @@ DAMPING_M2 = 1e-4  # of a fingertip's motion by its joints, m^2 / rad^2: where t
 PRESS_S = 0.3  # time in which the commands of a turn take over where the fingers really rest
 LOOSE_M = 1e-3  # gap to which fingers let go slowly: at what speed they slide off, the object rolls on
 FIRST_OFFSET_M = 1e-3  # of the object from where the start holds it: with more the fingers grip anew at once
+FIRST_JOINTS_RAD = 0.1  # the same for the joints: who turned before has its fingers elsewhere
 LEAST_TURN_RAD = 0.05  # less than this is no progress
 HALF_TURN_RAD = 0.05  # so near to half a turn the fingers turn whichever way they can roll further
 
@@ -104,7 +105,7 @@ class ReorientationPlanner:
         self._grasp: Shifted | None = None
 
     def begin(self, plan: Plan) -> None:
-        """Take the reference's last pose as the goal; the fingers are at its start."""
+        """Take the reference's last pose as the goal; the fingers may be anywhere."""
         self._R_goal = self.system.object_pose(plan.q[-1])[0]
         self._grasp, self._is_first = None, True
 
@@ -114,7 +115,7 @@ class ReorientationPlanner:
         left = rotation_log(np.ascontiguousarray(self._R_goal @ R.T))
         if np.linalg.norm(left) <= np.deg2rad(self.config.arrived_deg):
             return None
-        if self._is_first and np.linalg.norm(p - self._p_held) < FIRST_OFFSET_M:
+        if self._is_first and self._is_at_start(q):
             self._grasp = self._shift(p)
         self._is_first = False
         if self._grasp is None:
@@ -122,6 +123,12 @@ class ReorientationPlanner:
                 return self._put_down(q, u)
             return self._regrasp(q, u)
         return self._turn(self._grasp, q, u, left)
+
+    def _is_at_start(self, q: FloatArray) -> bool:
+        """Whether fingers and object are where the start has them, but for what other sizes and loads make."""
+        off = np.abs(q - self._start.q)[self.system.n_q_u :].max()
+        p = self.system.object_pose(q)[1]
+        return bool(np.linalg.norm(p - self._p_held) < FIRST_OFFSET_M and off < FIRST_JOINTS_RAD)
 
     # Turns.
 

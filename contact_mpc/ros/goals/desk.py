@@ -3,8 +3,9 @@
 A goal that comes while the object moves is searched from where the running plan will be `lead_s` later, and takes its
 place there, without a stop; a search that takes longer is repeated with more time. Too near to the plan's end, or after
 `MOST_TRIES`, the end is waited for; at rest a goal is searched from the measured state. What is refused changes
-nothing: the object goes on to the goal before, or is held. Newer goals replace those that wait, so however fast they
-come, one is searched at a time.
+nothing: the object goes on to the goal before, or is held. Where the controller itself plans from the measured state,
+letting go and gripping anew (planner regrasp), a goal is handed over as it is, at any time. Newer goals replace those
+that wait, so however fast they come, one is searched at a time.
 
 All times are stamps of estimates, ns.
 """
@@ -16,6 +17,7 @@ import numpy as np
 
 from contact_mpc.model.rotations import rotation_log
 from contact_mpc.model.system import System
+from contact_mpc.planning.methods import REGRASP, planner_of
 from contact_mpc.ros.goals.search import SearchRequest, SearchResult
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.units import NS_PER_S
@@ -27,10 +29,16 @@ State = Literal[
     "idle", "searching", "moving", "reached", "missed", "refused", "cancelled", "replaced", "holding", "lost"
 ]
 ENDED: tuple[State, ...] = ("reached", "missed", "refused", "cancelled", "replaced", "holding", "lost")
-LOST = ("object_lost", "not_following", "model_failed")  # of the tracker: it holds until there is another reference
+LOST = (
+    "object_lost",
+    "not_following",
+    "model_failed",
+    "no_segment",
+)  # of the tracker: it holds until there is another reference
 START_DELAY_NS = 100_000_000  # from the hand-over at rest to the motion
 STOP_S = 0.4  # in which a cancelled motion comes to rest
 SETTLE_NS = 300_000_000  # within the tolerances for so long: reached
+SETTLE_ALONE_NS = 1_000_000_000  # the same where nobody knows when the way ends
 LEAD_S, LONGEST_LEAD_S, LEAD_SHARE, LEAD_SPARE_S = 1.0, 60.0, 1.3, 0.2
 MOST_TRIES = 2  # to take over in motion, before the end of the running plan is waited for
 SAME_RAD, SAME_M = 2e-3, 2e-4  # goals closer than this are the same
@@ -92,6 +100,8 @@ class GoalDesk:
     def __init__(self, task: TaskConfig, search: Search) -> None:
         self._task, self._search = task, search
         self._system: System = task.system
+        self._goes_alone = planner_of(task) == REGRASP
+        self._settle_ns = SETTLE_ALONE_NS if self._goes_alone else SETTLE_NS
         self._number, self._lead_s, self._tries = 0, LEAD_S, 0
         self._next: ObjectGoal | None = None
         self._searched: ObjectGoal | None = None
@@ -141,6 +151,8 @@ class GoalDesk:
         self._forget_goals()
         self._end("cancelled", "cancelled: the object is held where it is")
         reference, t_s = self._reference, max(self._motion_s(), 0.0)
+        if self._goes_alone:
+            return None if reference is None else self._stay()
         if reference is None or reference.plan is None or t_s >= self._end_s():
             return None
         return self._go_on_with(stop_plan(reference.plan, t_s, STOP_S, self._system))
@@ -157,9 +169,9 @@ class GoalDesk:
         """Take the newest state q (n_q,), commands u (n_a,) and status of the tracker; returns what to follow now."""
         self._t_ns, self._q, self._u = t_ns, q, u
         handed = self._take_result()
-        self._watch(tracker_status)
+        stay = self._watch(tracker_status)
         self._begin_search()
-        return handed
+        return handed or stay
 
     def _take_result(self) -> HandOver | None:
         result = self._search.poll()
@@ -203,7 +215,7 @@ class GoalDesk:
             return
         q, u, self._switch_s = self._q.copy(), self._u.copy(), None
         t_s = self._motion_s()
-        if t_s < self._end_s():
+        if t_s < self._end_s() and not self._goes_alone:
             assert self._reference is not None and self._reference.plan is not None
             switch_s = max(t_s, 0.0) + self._lead_s * 2.0**self._tries
             if self._tries >= MOST_TRIES or switch_s >= self._end_s():
@@ -215,29 +227,38 @@ class GoalDesk:
         self._searched, self._asked_ns = goal, self._t_ns
         self._search.ask(SearchRequest(self._number, q, u, goal.R, goal.p))
 
-    def _watch(self, tracker_status: str) -> None:
-        """See how the object fares on its way."""
+    def _watch(self, tracker_status: str) -> HandOver | None:
+        """See how the object fares on its way; who goes alone is told to stay where it has arrived."""
         if self._under_way is None or self._q is None:
-            return
+            return None
         self.angle_deg, self.distance_mm = self._errors()
         left = max(self.angle_deg / self._whole[0], self.distance_mm / self._whole[1])
         self.progress = float(np.clip(1.0 - left, 0.0, 1.0))
         if self.state != "moving":
-            return
+            return None
         is_within = self.angle_deg <= self._task.tolerance_deg and self.distance_mm <= self._task.tolerance_mm
         self._within_ns = (self._within_ns or self._t_ns) if is_within else None
-        is_over = self._motion_s() >= self._end_s()
+        is_over = self._goes_alone or self._motion_s() >= self._end_s()
         errors = f"{self.angle_deg:.1f} deg and {self.distance_mm:.1f} mm from the goal"
-        if self._within_ns is not None and is_over and self._t_ns - self._within_ns >= SETTLE_NS:
+        if self._within_ns is not None and is_over and self._t_ns - self._within_ns >= self._settle_ns:
             self.progress = 1.0
             self._end("reached", errors)
+            return self._stay() if self._goes_alone else None
         elif tracker_status in LOST and self._motion_s() > 0.0:
             self._end("lost", f"the tracker holds: {tracker_status}, {errors}")
             self._reference = None
         elif self._motion_s() >= self._end_s() + self._task.hold_s:
             self._end("missed", f"{errors} (allowed {self._task.tolerance_deg:g} deg, {self._task.tolerance_mm:g} mm)")
+        return None
 
     # Small parts.
+
+    def _stay(self) -> HandOver:
+        """Hand over the pose that the object has: the controller that goes alone then holds what it commands."""
+        assert self._q is not None
+        q, u = np.array([self._q, self._q]), np.array([self._u, self._u])
+        plan = Plan(np.array([0.0, STOP_S]), q, u, np.zeros_like(u), np.zeros((2, 0, 3)))
+        return self._hand_over(plan, self._t_ns + START_DELAY_NS)
 
     def _errors(self) -> tuple[float, float]:
         assert self._q is not None and self._under_way is not None

@@ -121,3 +121,13 @@ def test_without_a_support_fingers_let_go_and_grip_anew_where_the_object_floats(
     gaps = np.array([measure_gaps(model, newton, np.concatenate([q[:3], u])).copy() for q, u in rows])
     assert np.all(gaps[3:5].min(axis=1) > CLEAR_M)  # away, and at the new place
     assert np.sum(gaps[-1] < 0.0) == 2  # both fingers press
+
+
+def test_fingers_that_are_not_at_the_starts_grasp_grip_anew_first(
+    task: TaskConfig, planner: ReorientationPlanner
+) -> None:
+    """A new goal may come with the object where it was held and the fingers turned away, or off it."""
+    elsewhere = task.start_q.copy()
+    elsewhere[task.system.n_q_u :] -= 0.15
+    segment = planner.next_segment(elsewhere, task.start_u)
+    assert segment is not None and segment.plan is not None and not segment.is_tracked

@@ -196,3 +196,46 @@ def test_what_is_no_goal_leaves_the_one_that_is_gone_to() -> None:
     world.desk.refuse(5, "pose is not finite")
     assert world.desk.state == "moving" and "not finite" in world.desk.message
     assert world.run(4.0).desk.state == "reached"
+
+
+class GoesAlone(World):
+    """A desk of a task with new grasps; its object turns to the reference's last pose at 20 deg/s, as it pleases."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.desk = GoalDesk(replace(TASK, planner={"method": "regrasp"}, duration_s=40.0), self.search)
+
+    def _move(self) -> None:
+        if self.reference is not None and self.reference.plan is not None and self.t_ns > self.reference.start_ns:
+            left = SYSTEM.difference(self.q, self.reference.plan.q[-1])
+            step = np.deg2rad(20.0) * STEP_NS * 1e-9
+            self.q = SYSTEM.integrate(self.q, left * min(1.0, step / max(np.abs(left).max(), 1e-12)))
+
+
+def test_a_controller_that_goes_alone_gets_a_goal_at_once_and_is_told_to_stay_where_it_has_arrived() -> None:
+    world = GoesAlone().run(0.1)
+    world.desk.take_goal(turned(20.0))
+    world.run(3.0)
+    assert world.seen[-2:] == ["moving", "reached"]
+    assert world.reference is not None and world.reference.plan is not None
+    np.testing.assert_array_equal(world.reference.plan.q[0], world.reference.plan.q[-1])
+
+
+def test_a_new_goal_reaches_a_controller_that_goes_alone_from_the_measured_state() -> None:
+    world = GoesAlone().run(0.1)
+    world.desk.take_goal(turned(40.0))
+    world.run(1.0)
+    world.desk.take_goal(turned(-10.0, 2))
+    np.testing.assert_array_equal(world.search.asked[1].q, world.q)
+    assert world.run(6.0).desk.state == "reached" and world.desk.counts["replaced"] == 1
+
+
+def test_a_cancelled_controller_that_goes_alone_stays_where_it_is() -> None:
+    world = GoesAlone().run(0.1)
+    world.desk.take_goal(turned(40.0))
+    world.run(1.0)
+    before = world.q.copy()
+    handed = world.desk.cancel()
+    assert handed is not None and handed.plan is not None
+    np.testing.assert_array_equal(handed.plan.q[-1], before)
+    assert world.desk.state == "cancelled" and GoesAlone().desk.cancel() is None

@@ -13,7 +13,6 @@ pytest.importorskip("rclpy")
 from geometry_msgs.msg import PoseStamped
 from std_srvs.srv import Trigger
 
-from contact_mpc.errors import ConfigError
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.stack.run_parameters import RunOptions, build_parameters
 from contact_mpc.task.object_motion import ObjectMotion
@@ -103,13 +102,6 @@ def test_the_search_ends_with_the_node(rig: Any) -> None:
     while any(Path(f"/proc/{child}").exists() for child in children):
         assert time.monotonic() < deadline, "a search is left behind"
         time.sleep(0.05)
-
-
-def test_a_task_that_plans_otherwise_takes_no_goals(tmp_path: Path) -> None:
-    from contact_mpc.planning.goal import require_goals
-
-    with pytest.raises(ConfigError, match="need a task planned by trajopt; this one is by regrasp"):
-        require_goals(load_task("allegro_ball_so3"))
 
 
 def test_an_endless_run_has_a_goal_server_and_no_end(tmp_path: Path) -> None:

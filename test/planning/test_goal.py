@@ -1,0 +1,47 @@
+"""Goals at run time as tasks: how fast, from where, and what is refused."""
+
+import numpy as np
+import pytest
+
+from contact_mpc.errors import ConfigError, PlanError
+from contact_mpc.model.rotations import rotation_exp
+from contact_mpc.planning.goal import LEAST_REGRASP_S, plan_to, require_goals, task_to
+from contact_mpc.task.task import TaskConfig, load_task
+
+
+@pytest.fixture(scope="module")
+def regrasping() -> TaskConfig:
+    return load_task("allegro_ball_so3")
+
+
+def test_a_goal_takes_as_long_as_the_task_turns_fast() -> None:
+    task = load_task("allegro_ball")
+    R, p = task.system.object_pose(task.start_q)
+    goal = task_to(task, task.start_q, task.start_u, rotation_exp(np.array([0.0, 0.0, np.deg2rad(20.0)])) @ R, p)
+    assert goal.duration_s == pytest.approx(task.duration_s * 20.0 / task.goal.angle_deg)
+    assert goal.goal.angle_deg == pytest.approx(20.0)
+
+
+def test_a_goal_with_new_grasps_goes_to_any_orientation_from_wherever_the_object_is(regrasping: TaskConfig) -> None:
+    R, p = regrasping.system.object_pose(regrasping.start_q)
+    q = regrasping.start_q.copy()
+    q[: regrasping.system.n_q_u] = regrasping.system.q_from_object_pose(R, p - [0.0, 0.0, 2e-3], q)
+    R_goal = rotation_exp(np.array([2.0, 1.0, 1.0])) @ R
+    goal = task_to(regrasping, q, regrasping.start_u, R_goal, p)
+    plan = plan_to(regrasping, goal)
+    assert goal.duration_s >= LEAST_REGRASP_S
+    np.testing.assert_allclose(regrasping.system.object_pose(plan.q[-1])[0], R_goal, atol=1e-9)
+    np.testing.assert_array_equal(plan.q[0], q)
+
+
+def test_a_goal_elsewhere_than_the_object_is_held_is_refused_with_its_distance(regrasping: TaskConfig) -> None:
+    R, p = regrasping.system.object_pose(regrasping.start_q)
+    goal = task_to(regrasping, regrasping.start_q, regrasping.start_u, R, p + [0.0, 0.03, 0.0])
+    with pytest.raises(PlanError, match=r"30\.0 mm from there \(allowed 10 mm\)"):
+        plan_to(regrasping, goal)
+
+
+def test_a_task_that_plans_otherwise_takes_no_goals(regrasping: TaskConfig) -> None:
+    require_goals(regrasping)
+    with pytest.raises(ConfigError, match="planned by trajopt or regrasp; this one is by contact_implicit"):
+        require_goals(load_task("anypulator_ball"))
