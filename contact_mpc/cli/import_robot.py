@@ -31,10 +31,13 @@ def import_robot(
         typer.Option("--velocity-rad-s", help="NUMBER for joints without velocity limit, or JOINT=NUMBER."),
     ] = None,
     lock_mimic: Annotated[bool, typer.Option("--lock-mimic", help=LOCK_HELP)] = False,
+    mirror: Annotated[
+        bool, typer.Option("--mirror", help="Make the left hand of a right one, or the reverse.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Read a robot file, propose what it lacks, and write a system file with a complete URDF beside it."""
-    found = read_and_write(robot, name, into, read_joint_options(effort, velocity, lock_mimic))
+    found = read_and_write(robot, name, into, read_joint_options(effort, velocity, lock_mimic, mirror))
     system, part = found.system, found.part
     result = {
         "system_file": found.system_file,
@@ -48,10 +51,12 @@ def import_robot(
     emit(result, as_json, _table(found))
 
 
-def read_joint_options(effort: list[str] | None, velocity: list[str] | None, lock_mimic: bool) -> JointOptions:
-    """Return what the options say about joints that a robot's file leaves open."""
+def read_joint_options(
+    effort: list[str] | None, velocity: list[str] | None, lock_mimic: bool, mirror: bool = False
+) -> JointOptions:
+    """Return what the options say about what a robot's file leaves open."""
     limits = (read_limits(effort or [], "--effort-nm"), read_limits(velocity or [], "--velocity-rad-s"))
-    return JointOptions(*limits, lock_mimic)
+    return JointOptions(*limits, lock_mimic, mirror)
 
 
 def read_limits(items: list[str], option: str) -> dict[str, float]:

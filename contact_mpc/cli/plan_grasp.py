@@ -1,6 +1,5 @@
 """``contact-mpc plan TASK --grasp``: search a start posture, judge it by the plans made from it, and write it down."""
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -8,21 +7,17 @@ from typing import Any, NoReturn
 
 import numpy as np
 import typer
-import yaml
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
-from contact_mpc.evaluation.start import find_start
-from contact_mpc.model.rotations import rpy_from_rotation
+from contact_mpc.evaluation.start import find_start, turns_to_try_deg
+from contact_mpc.evaluation.start_file import replace_start, start_section, start_text
 from contact_mpc.planning.grasp.search import FRICTION_STEPS, GraspCandidate
-from contact_mpc.settings.file_access import write_text
 from contact_mpc.task.task import TaskConfig
-from contact_mpc.version import __version__
 
-SPREAD_DEG = 40.0  # of objects that are no balls, where the task has no start
 MOST_REASONS = 6
 
 
@@ -41,7 +36,7 @@ def find_grasp(task: TaskConfig, options: GraspOptions, as_json: bool) -> NoRetu
 
     Ctrl-C ends the search with the best so far.
     """
-    spread_deg = _spread(task) if options.spread_deg is None else options.spread_deg
+    spread_deg = turns_to_try_deg(task) if options.spread_deg is None else options.spread_deg
     with progress_bar("searching", options.samples) as report:
         found = find_start(task, options.samples, options.seed, float(np.deg2rad(spread_deg)), report)
     search, best, refused = found.search, found.best, found.refused
@@ -54,49 +49,23 @@ def find_grasp(task: TaskConfig, options: GraspOptions, as_json: bool) -> NoRetu
     raise typer.Exit(EXIT_INTERRUPTED if found.is_interrupted else EXIT_GOAL_MISSED if refused else 0)
 
 
-def _spread(task: TaskConfig) -> float:
-    shapes = [item.shape.kind for item in task.system.geometries if item.owner in task.system.object_names]
-    return 0.0 if task.has_start or shapes == ["sphere"] else SPREAD_DEG
-
-
 def _put_down(
     task: TaskConfig, result: dict[str, Any], options: GraspOptions, as_json: bool, is_good: bool
 ) -> dict[str, Any]:
     """Write the start into the task file where that was asked for and every turn was planned from it, else print it."""
-    heading = (
-        f"# by `contact-mpc plan --grasp` {__version__}, seed {options.seed}, {result['samples']} samples, "
-        f"{result['spread_deg']:g} deg"
-    )
-    text = yaml.safe_dump({"start": result["start"]}, sort_keys=False, default_flow_style=None, width=100000)
+    heading = f"seed {options.seed}, {result['samples']} samples, {result['spread_deg']:g} deg"
+    text = start_text(result["start"], heading)
     if options.write and is_good:
-        _replace_start(task, f"start:   {heading}\n" + text.partition("\n")[2])
+        replace_start(task.path, text)
         return {"written": task.path}
     if not as_json:
         Console(soft_wrap=True).print(text)
     return {}
 
 
-def _replace_start(task: TaskConfig, block: str) -> None:
-    """Put the block in the place of the section `start` of the task file, or at its end."""
-    old = task.path.read_text(encoding="utf-8")
-    section = re.compile(r"^start:.*\n(?:(?:[ \t}].*)?\n)*", re.MULTILINE)
-    new = section.sub(lambda _: block, old, count=1) if section.search(old) else f"{old.rstrip()}\n{block}"
-    write_text(task.path, new)
-
-
 def _grasp_figures(config: TaskConfig, best: GraspCandidate | None) -> dict[str, Any]:
     if best is None:
         return {"fraction_of_path": 0.0}
-    system = config.system
-    R, p = system.object_pose(best.q)
-    joints = dict(zip(system.joint_names, np.round(best.q[system.n_q_u :], 4).tolist(), strict=True))
-    commands = dict(zip(system.joint_names, np.round(best.grasp.u, 4).tolist(), strict=True))
-    start = {
-        "joints_rad": joints,
-        "commands_rad": commands,
-        "object_position_m": np.round(p, 4).tolist(),
-        "object_rpy_rad": np.round(rpy_from_rotation(R), 4).tolist(),
-    }
     return {
         "fraction_of_path": best.fraction,
         "held_in_plants": best.held,
@@ -105,7 +74,7 @@ def _grasp_figures(config: TaskConfig, best: GraspCandidate | None) -> dict[str,
         "conditioning": best.conditioning,
         "normal_forces_n": best.grasp.normal_forces,
         "cone_margins": best.grasp.cone_margins,
-        "start": start,
+        "start": start_section(config.system, best),
     }
 
 

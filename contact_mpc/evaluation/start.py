@@ -18,6 +18,7 @@ from contact_mpc.task.task import TaskConfig
 
 PLANTS = 12
 FIRST_SEED = 4_000_000_000  # of the plants; seeds of trials are drawn, so that they meet these by chance alone
+SPREAD_DEG = 40.0  # of objects that are no balls, where the task has no start
 LEAST_HELD = 0.75  # share of the plants in which a start holds the object
 
 
@@ -33,6 +34,12 @@ class FoundStart:
     def best(self) -> GraspCandidate | None:
         """The best posture so far."""
         return self.search.best
+
+
+def turns_to_try_deg(task: TaskConfig) -> float:
+    """Return the half width of the turns of a start that are worth trying: 0 for balls, and about a start given."""
+    shapes = [item.shape.kind for item in task.system.geometries if item.owner in task.system.object_names]
+    return 0.0 if task.has_start or shapes == ["sphere"] else SPREAD_DEG
 
 
 def find_start(

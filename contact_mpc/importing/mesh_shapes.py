@@ -2,7 +2,7 @@
 
 Primitives roll without edges and cost least, so they are taken where their error is within `near_m`. Elsewhere the
 nearer of the two counts: the union of primitives, or the hull, whose error is how deep the mesh's surface dips below
-it, plus what `contact_mpc.model.meshes.thin_out` takes off.
+it, or what `contact_mpc.model.meshes.thin_out` takes off where that is more.
 """
 
 from dataclasses import dataclass
@@ -17,6 +17,8 @@ from contact_mpc.model.meshes import thin_out
 from contact_mpc.model.polytopes import outward_triangles
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.file_access import write_text
+
+BLOCK = 4096  # points at a time
 
 
 @dataclass(frozen=True)
@@ -42,11 +44,16 @@ def shapes_of_mesh(path: Path, scale: tuple[float, float, float]) -> MeshShapes:
     error_m = max(item.error_m for item in fitted)
     if error_m <= near_m(points):
         return MeshShapes(fitted, None, error_m)
-    hull = ConvexHull(points)
-    vertices, thinned_m = thin_out(np.ascontiguousarray(points[hull.vertices]))
-    dips = -np.max(points @ hull.equations[:, :3].T + hull.equations[:, 3], axis=1)
-    hull_error_m = thinned_m + float(np.max(dips))
+    vertices, thinned_m = thin_out(np.ascontiguousarray(points[ConvexHull(points).vertices]))
+    hull_error_m = max(thinned_m, _deepest_dip(points, vertices))
     return MeshShapes((), vertices, hull_error_m) if hull_error_m < error_m else MeshShapes(fitted, None, error_m)
+
+
+def _deepest_dip(points: FloatArray, vertices: FloatArray) -> float:
+    """Return how far points (n, 3) are inside the hull of vertices (k, 3) at most, m."""
+    planes = ConvexHull(vertices).equations
+    parts = [points[k : k + BLOCK] for k in range(0, len(points), BLOCK)]  # fine meshes have 10^5 points
+    return max(-float(np.min(np.max(part @ planes[:, :3].T + planes[:, 3], axis=1))) for part in parts)
 
 
 def write_hull(points: FloatArray, path: Path) -> None:

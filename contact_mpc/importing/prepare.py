@@ -13,6 +13,7 @@ import numpy as np
 from contact_mpc.errors import ConfigError, ModelError
 from contact_mpc.importing.mesh_shapes import MeshShapes, shapes_of_mesh, write_hull
 from contact_mpc.importing.mimic import lock_mimics
+from contact_mpc.importing.mirror import mirror_robot
 from contact_mpc.importing.xml_numbers import add_origin, read_numbers, read_pose, write_numbers
 from contact_mpc.model.urdf import DRAKE, MOVING_JOINTS, SHAPES, Pose, mesh_path
 
@@ -42,12 +43,13 @@ class JointOptions:
     """What the file leaves open: limits of joints that have none, and whether joints that follow others are locked.
 
     effort, velocity : N m (N), rad/s (m/s) by joint name, "": all others
-    lock_mimic : see `contact_mpc.importing.mimic`
+    lock_mimic, mirror : see `contact_mpc.importing.mimic`, `contact_mpc.importing.mirror`
     """
 
     effort: dict[str, float] = field(default_factory=dict)
     velocity: dict[str, float] = field(default_factory=dict)
     lock_mimic: bool = False
+    mirror: bool = False
 
 
 def prepare_robot(robot: ET.Element, path: Path, options: JointOptions, meshes: Path) -> list[str]:
@@ -63,6 +65,9 @@ def prepare_robot(robot: ET.Element, path: Path, options: JointOptions, meshes: 
         A mesh cannot be used; names file, link and mesh.
     """
     notes = _strip(robot)
+    if options.mirror:
+        mirror_robot(robot, path)
+        notes.append("mirrored in the plane y = 0 of its root: the other hand")
     for link in robot.findall("link"):
         notes += _replace_meshes(link, path, meshes)
     notes += lock_mimics(robot, path, options.lock_mimic)

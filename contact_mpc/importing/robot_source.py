@@ -8,12 +8,13 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from contact_mpc.errors import ConfigError, ModelError
+from contact_mpc.settings.resources import resource, resource_names
 
 SUFFIXES = (".urdf", ".xacro", ".xml")
 
 
 def find_robot_file(name: str) -> Path:
-    """Return the file that `name` stands for: a path, or PACKAGE:ROBOT of an installed Python package.
+    """Return the file that `name` stands for: a path, NAME.urdf of this package, or PACKAGE:ROBOT of an installed one.
 
     Raises
     ------
@@ -23,6 +24,8 @@ def find_robot_file(name: str) -> Path:
     path = Path(name).expanduser()
     if path.is_file():
         return path.resolve()
+    if path.name == name and path.suffix == ".urdf" and path.stem in resource_names("urdf"):
+        return resource("urdf", path.stem).resolve()
     package, colon, robot = name.partition(":")
     if not colon or path.suffix in SUFFIXES:
         raise ConfigError(

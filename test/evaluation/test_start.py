@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from contact_mpc.evaluation.start import LEAST_HELD, describe_start
+from contact_mpc.evaluation.start import LEAST_HELD, SPREAD_DEG, describe_start, turns_to_try_deg
 from contact_mpc.planning.grasp.balance import compute_grasp
 from contact_mpc.planning.grasp.search import GraspCandidate
 from contact_mpc.task.task import TaskConfig, load_task
@@ -31,3 +31,9 @@ def test_a_start_that_lets_the_object_go_does_not(task: TaskConfig) -> None:
 
 def test_a_start_whose_fingers_stop_on_the_way_does_not(task: TaskConfig) -> None:
     assert "roll along 40 % of the way" in describe_start(task, candidate(task, np.nan, 0.4))
+
+
+def test_turns_are_tried_where_a_task_without_start_has_no_ball() -> None:
+    ball, cube = load_task("allegro_ball"), load_task("allegro_cube")
+    tasks = (ball, cube, replace(ball, has_start=False), replace(cube, has_start=False))
+    assert [turns_to_try_deg(item) for item in tasks] == [0.0, 0.0, 0.0, SPREAD_DEG]

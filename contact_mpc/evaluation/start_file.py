@@ -1,0 +1,40 @@
+"""A start that was found, in the words of a task file, and put into one."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from contact_mpc.model.rotations import rpy_from_rotation
+from contact_mpc.model.system import System
+from contact_mpc.planning.grasp.search import GraspCandidate
+from contact_mpc.settings.file_access import write_text
+from contact_mpc.version import __version__
+
+
+def start_section(system: System, start: GraspCandidate) -> dict[str, Any]:
+    """Return the keys of a task file's section `start`."""
+    R, p = system.object_pose(start.q)
+    joints, commands = (np.round(item, 4).tolist() for item in (start.q[system.n_q_u :], start.grasp.u))
+    return {
+        "joints_rad": dict(zip(system.joint_names, joints, strict=True)),
+        "commands_rad": dict(zip(system.joint_names, commands, strict=True)),
+        "object_position_m": np.round(p, 4).tolist(),
+        "object_rpy_rad": np.round(rpy_from_rotation(R), 4).tolist(),
+    }
+
+
+def start_text(section: dict[str, Any], how: str) -> str:
+    """Return the section as text, with who wrote it and how in its first line."""
+    text = yaml.safe_dump({"start": section}, sort_keys=False, default_flow_style=None, width=100000)
+    return f"start:   # by `contact-mpc plan --grasp` {__version__}, {how}\n" + text.partition("\n")[2]
+
+
+def replace_start(path: Path, block: str) -> None:
+    """Put the block in the place of the section `start` of a task file, or at its end."""
+    old = path.read_text(encoding="utf-8")
+    section = re.compile(r"^start:.*\n(?:(?:[ \t}].*)?\n)*", re.MULTILINE)
+    new = section.sub(lambda _: block, old, count=1) if section.search(old) else f"{old.rstrip()}\n{block}"
+    write_text(path, new)
