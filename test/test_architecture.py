@@ -31,7 +31,8 @@ ALLOWED = {
     "report": {"model", "task", "estimation", "planning", "control", "plants", "loop", "evaluation", "bags"},
     "view": {"model", "task", "report"},
     "ros": {"model", "task", "estimation", "planning", "control", "plants", "loop", "evaluation", "bags", "view"},
-    "examples": {"model", "geometry", "dynamics", "plants"},
+    # examples show results of estimation too, and on the pages that the reports' animation plays
+    "examples": {"model", "geometry", "dynamics", "plants", "estimation", "report"},
 }
 TOP = {"cli"}  # may import everything
 ROS_MODULES = {"rclpy", "std_srvs", "builtin_interfaces", "launch", "launch_ros", "ament_index_python"}

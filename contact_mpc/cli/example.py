@@ -44,8 +44,9 @@ def example(
 
 
 def _write(result: ExampleResult, name: str, folder: Path) -> list[Path]:
-    """Write plots, time series and figures; return the files."""
+    """Write plots, pages, time series and figures; return the files."""
     files = [path for title, draw in result.plots.items() for path in save(draw, folder, title)]
+    files += [write(folder) for write in result.pages.values()]
     data, figures = folder / f"{name}.npz", folder / f"{name}.json"
     arrays: dict[str, Any] = dict(result.arrays)
     with replacing(data) as file:

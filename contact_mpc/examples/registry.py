@@ -12,6 +12,7 @@ EXAMPLES = {
     "cube": "a pushed cube slides at mu = 0.1, tips at 0.8 until no force balance is left",
     "sphere_no_rotation": "the wobble of convex steps at mode changes shrinks with h",
     "pusher_1d": "the smoothed step against the exact one",
+    "contact_discrimination": "all places on an iiwa and an Allegro hand that explain the torques of their joints",
     "step_size": "quasi-static convex steps against Drake's SAP at h = 0.01, 0.1, 0.5 s",
 }
 

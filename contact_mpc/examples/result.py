@@ -46,12 +46,15 @@ class ExampleResult:
         Time series for the data file.
     plots : mapping to functions
         One function that draws a matplotlib figure per file name.
+    pages : mapping to functions
+        One function per page that writes it into a folder and returns its file.
     """
 
     rows: list[Row]
     figures: dict[str, Any]
     arrays: dict[str, FloatArray]
     plots: Mapping[str, Callable[[], "Figure"]] = field(default_factory=dict)
+    pages: Mapping[str, Callable[[Path], Path]] = field(default_factory=dict)
 
     @property
     def goal_met(self) -> bool:
