@@ -5,7 +5,9 @@ nobody. It sends nothing to a robot: goals go to `goal_pose`, buttons to the bri
 """
 
 import os
+import signal
 import sys
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -14,8 +16,10 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Odometry
 from pydantic import BaseModel, ConfigDict, Field
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import MarkerArray
@@ -33,6 +37,7 @@ from contact_mpc.view.panel import Panel
 
 NEWEST = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.RELIABLE, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
+LOOK_S = 0.2  # between looks at whether to end
 SERVICES = {"Stop": "command_bridge/stop", "Reset fault": "command_bridge/reset_fault"}
 
 
@@ -145,22 +150,26 @@ class Viewer(Node):
 
 
 def main(args: list[str] | None = None) -> None:
-    """Run the node as a process, with the arguments of its command line or others."""
+    """Run the node as a process, with the arguments of its command line or others; SIGINT and SIGTERM end it."""
+    over = Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: over.set())
     die_with_parent()
-    rclpy.init(args=args)
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     try:
         viewer = Viewer()
     except ContactMpcError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
-    try:
-        rclpy.spin(viewer)
-    except KeyboardInterrupt:
-        viewer.get_logger().info("closing the page")
-    finally:
-        viewer.scene.stop()
-        viewer.destroy_node()
-        rclpy.try_shutdown()
+    executor = SingleThreadedExecutor()
+    executor.add_node(viewer)
+    while not over.is_set():
+        executor.spin_once(timeout_sec=LOOK_S)
+    viewer.get_logger().info("closing the page")
+    viewer.scene.stop()
+    executor.shutdown()
+    viewer.destroy_node()
+    rclpy.try_shutdown()
 
 
 if __name__ == "__main__":
