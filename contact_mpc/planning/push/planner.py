@@ -36,8 +36,6 @@ SEARCH = {"tolerance": 1e-3, "mu_init": 1e-2}  # finds modes, not a solution
 POLISH = {"tolerance": 1e-4, "constr_viol_tol": 1e-10, "mu_init": 1e-4}
 REFINE = {**POLISH, "mu_init": 1e-5, "max_iter": 60}  # from a solution of nearly the same instance
 ONE_HIT = {**POLISH, "max_iter": 60}  # from a guess with its one contact: where it converges, about 30 iterations
-HIT_SPACING, MOST_HITS = 4, 3
-TRACE = 0.02  # of the largest force
 
 
 @dataclass(frozen=True)
@@ -89,13 +87,14 @@ class ContactImplicitPlanner:
         Faster than `plan`, by what it leaves out: other contact sequences, and the choice by cost.
         """
         started, attempts = time.process_time(), []
-        first = min(self.contact_steps())
-        for contact_step in range(first + HIT_SPACING, self.program.steps - HIT_SPACING, HIT_SPACING):
+        first, settings = min(self.contact_steps()), self.model.settings
+        spacing = settings.hit_spacing
+        for contact_step in range(first + spacing, self.program.steps - spacing, spacing):
             contact = np.arange(self.program.steps) == contact_step
             z = guess(self.model, self.program, self.geometry, instance, contact_step)
             modes = Modes(contact, sliding_steps(self.model, instance, contact.astype(np.float64)))
             attempts.append(self._solve_modes(ONE_HIT, instance, z, modes))
-            if attempts[-1].residuals.largest <= self.model.settings.tolerance or len(attempts) == MOST_HITS:
+            if attempts[-1].residuals.largest <= settings.tolerance or len(attempts) == settings.most_hits:
                 break
         return self._rank(attempts, time.process_time() - started)
 
@@ -140,7 +139,7 @@ class ContactImplicitPlanner:
         A tool that stays close behind the object after a hit touches it so; in a plant it would or would not.
         """
         contact, force = attempt.solution.modes.contact, attempt.solution.u[:, self.model.n_r]
-        kept = contact & (force >= TRACE * force.max())
+        kept = contact & (force >= self.model.settings.trace * force.max())
         if np.array_equal(kept, contact) or attempt.residuals.largest > self.model.settings.tolerance:
             return attempt, 0
         modes = Modes(kept, sliding_steps(self.model, instance, np.where(kept, force, 0.0)))

@@ -30,17 +30,7 @@ from contact_mpc.task.segment import Segment
 from contact_mpc.task.task import TaskConfig
 from contact_mpc.version import __version__
 
-RETREAT_STEP_M = 5e-4
-RETREAT_STEPS = 100
-LIFT_SHARE = 0.25  # of a turn, over which the object is lifted, and put down again
-SHIFT_INSTANTS = 6
-DAMPING_M2 = 1e-4  # of a fingertip's motion by its joints, m^2 / rad^2: where that is little it moves less than asked
-PRESS_S = 0.3  # time in which the commands of a turn take over where the fingers really rest
-LOOSE_M = 1e-3  # gap to which fingers let go slowly: at what speed they slide off, the object rolls on
-FIRST_OFFSET_M = 1e-3  # of the object from where the start holds it: with more the fingers grip anew at once
-FIRST_JOINTS_RAD = 0.1  # the same for the joints: who turned before has its fingers elsewhere
-LEAST_TURN_RAD = 0.05  # less than this is no progress
-HALF_TURN_RAD = 0.05  # so near to half a turn the fingers turn whichever way they can roll further
+RETREAT_STEPS = 100  # at most
 
 
 class ReorientationConfig(BaseModel):
@@ -62,6 +52,39 @@ class ReorientationConfig(BaseModel):
     travel_s: float = Field(default=0.5, gt=0.0, description="time to travel to the new grasp, s")
     approach_s: float = Field(default=0.6, gt=0.0, description="time to touch, s")
     grip_s: float = Field(default=0.5, gt=0.0, description="time to press, s")
+    lift_share: float = Field(
+        default=0.25, gt=0.0, le=0.5, description="of a turn, over which the object is lifted, and put down again, -"
+    )
+    press_s: float = Field(
+        default=0.3, gt=0.0, description="time in which a turn's commands take over where the fingers really rest, s"
+    )
+    loose_m: float = Field(
+        default=1e-3, gt=0.0, le=0.01,
+        description="gap to which fingers let go slowly: at what speed they slide off, the object rolls on, m",
+    )  # fmt: skip
+    first_offset_m: float = Field(
+        default=1e-3, ge=0.0, le=0.1,
+        description="of the object from where the start holds it: with more the fingers grip anew at once, m",
+    )  # fmt: skip
+    first_joints_rad: float = Field(
+        default=0.1,
+        ge=0.0,
+        le=1.0,
+        description="the same for the joints: who turned before has its fingers elsewhere, rad",
+    )
+    least_turn_rad: float = Field(default=0.05, gt=0.0, le=1.0, description="less than this is no progress, rad")
+    half_turn_rad: float = Field(
+        default=0.05, ge=0.0, le=1.0,
+        description="so near to half a turn the fingers turn whichever way they can roll further, rad",
+    )  # fmt: skip
+    shift_instants: int = Field(default=6, ge=2, le=100, description="of the object's way within a grasp")
+    retreat_step_m: float = Field(
+        default=5e-4, gt=0.0, le=0.01, description="of a finger that leaves the object along the contact's normal, m"
+    )
+    retreat_damping_m2: float = Field(
+        default=1e-4, gt=0.0,
+        description="of its motion by its joints, m^2/rad^2: where that is little it moves less than asked",
+    )  # fmt: skip
     minimum_force_n: float = Field(default=3.0, gt=0.0, description="normal force per finger, N")
     grasp_friction: float = Field(default=0.4, gt=0.0, description="friction of the cones of those forces, -")
     trajopt: TrajoptConfig = TrajoptConfig()
@@ -128,7 +151,9 @@ class ReorientationPlanner:
         """Whether fingers and object are where the start has them, but for what other sizes and loads make."""
         off = np.abs(q - self._start.q)[self.system.n_q_u :].max()
         p = self.system.object_pose(q)[1]
-        return bool(np.linalg.norm(p - self._p_held) < FIRST_OFFSET_M and off < FIRST_JOINTS_RAD)
+        return bool(
+            np.linalg.norm(p - self._p_held) < self.config.first_offset_m and off < self.config.first_joints_rad
+        )
 
     # Turns.
 
@@ -141,7 +166,9 @@ class ReorientationPlanner:
         system, self._grasp = self.system, None
         q = self._place(grasp.q, system.object_pose(q_now)[0], system.object_pose(grasp.q)[1])
         moved = (q_now - grasp.q)[system.n_q_u :]
-        _, way, rolled = max((self._roll_far(q, item) for item in _ways_round(left)), key=lambda item: item[0])
+        _, way, rolled = max(
+            (self._roll_far(q, item) for item in _ways_round(left, self.config.half_turn_rad)), key=lambda item: item[0]
+        )
         if not rolled.is_complete:
             return Segment(None, reason=f"no turn from this grasp: {rolled.reason}")
         return self._optimise(q, u, way, rolled, moved)
@@ -154,7 +181,7 @@ class ReorientationPlanner:
             way = self._turning_way(q, left * (angle / whole), angle == whole)
             rolled = self._roll(q, way)
             shorter = angle * 0.9 * max(len(rolled.q), 1) / len(way)
-            if rolled.is_complete or shorter < min(LEAST_TURN_RAD, whole):
+            if rolled.is_complete or shorter < min(self.config.least_turn_rad, whole):
                 return angle if rolled.is_complete else 0.0, way, rolled
             angle = shorter
 
@@ -163,9 +190,9 @@ class ReorientationPlanner:
         R, p = self.system.object_pose(q)
         p_end = self._p_held if is_last else self._p_lying - self.config.press_m * self._up
         T = max(2, round(self.config.turn_s / self.config.trajopt.h_s))
-        rows = []
+        rows, share = [], self.config.lift_share
         for s in np.arange(T + 1) / T:
-            height = _smooth(s / LIFT_SHARE) * (1.0 if is_last else _smooth((1.0 - s) / LIFT_SHARE))
+            height = _smooth(s / share) * (1.0 if is_last else _smooth((1.0 - s) / share))
             position = p + _smooth(s) * (p_end - p) + self.config.lift_m * height * self._up
             rows.append(self._place(q, rotation_exp(_smooth(s) * turn) @ R, position))
         return np.array(rows)
@@ -180,7 +207,7 @@ class ReorientationPlanner:
         if not found.is_feasible:
             return Segment(None, reason="the model has no next state along the turn")
         hz = found.horizon
-        share = np.minimum(np.arange(1, len(way)) * config.h_s / PRESS_S, 1.0)[:, None]
+        share = np.minimum(np.arange(1, len(way)) * config.h_s / self.config.press_s, 1.0)[:, None]
         commands = np.clip(hz.u + share * moved, system.q_min, system.q_max)
         return Segment(
             self._plan(config.h_s * np.arange(len(way), dtype=np.float64), hz.q.copy(), np.vstack([u, commands]))
@@ -190,11 +217,11 @@ class ReorientationPlanner:
         """Return the way down to the support, the fingers rolling from where they are."""
         R, p = self.system.object_pose(q)
         down = self._p_lying - self.config.press_m * self._up - p
-        rows = [self._place(q, R, p + _smooth(s) * down) for s in np.linspace(0.0, 1.0, SHIFT_INSTANTS)]
+        rows = [self._place(q, R, p + _smooth(s) * down) for s in np.linspace(0.0, 1.0, self.config.shift_instants)]
         rolled = self._roll(q, np.array(rows))
         if not rolled.is_complete:
             return self._regrasp(q, u)
-        times_s = np.linspace(0.0, self.config.put_down_s, SHIFT_INSTANTS)
+        times_s = np.linspace(0.0, self.config.put_down_s, self.config.shift_instants)
         return Segment(self._plan(times_s, rolled.q, np.vstack([u, rolled.u[1:]])))
 
     def _roll(self, q: FloatArray, way: FloatArray) -> RollingPath:
@@ -213,7 +240,7 @@ class ReorientationPlanner:
         touching = self._place(self._grasp.q, R, p)
         clear = config.clearance_m
         stops = [
-            u, q[first:], self._open(q, LOOSE_M)[first:], self._open(q, clear)[first:],
+            u, q[first:], self._open(q, self.config.loose_m)[first:], self._open(q, clear)[first:],
             self._open(touching, clear)[first:], touching[first:], self._grasp.u,
         ]  # fmt: skip
         times_s = np.cumsum([
@@ -227,7 +254,10 @@ class ReorientationPlanner:
         start, system = self._start, self.system
         R, p_start = system.object_pose(start.q)
         p = p + max(0.0, float((self._p_lying - p) @ self._up)) * self._up
-        rows = [self._place(start.q, R, p_start + s * (p - p_start)) for s in np.linspace(0.0, 1.0, SHIFT_INSTANTS)]
+        rows = [
+            self._place(start.q, R, p_start + s * (p - p_start))
+            for s in np.linspace(0.0, 1.0, self.config.shift_instants)
+        ]
         rolled = self._roll(start.q, np.array(rows))
         return Shifted(rolled.q[-1], rolled.u[-1]) if len(rolled.q) else start
 
@@ -243,8 +273,8 @@ class ReorientationPlanner:
                 break
             for c in near:
                 J = contact_jacobian(self._model.pairs, self._newton.con, c, system.n_v)[:, system.n_v_u :]
-                step = RETREAT_STEP_M * self._newton.con.n[c]
-                q[first:] += J.T @ np.linalg.solve(J @ J.T + DAMPING_M2 * np.eye(3), step)
+                step = self.config.retreat_step_m * self._newton.con.n[c]
+                q[first:] += J.T @ np.linalg.solve(J @ J.T + self.config.retreat_damping_m2 * np.eye(3), step)
             q[first:] = np.clip(q[first:], system.q_min, system.q_max)
         return q
 
@@ -263,10 +293,10 @@ class ReorientationPlanner:
         return Plan(times_s, q, u, np.zeros_like(u), np.zeros((len(u), 0, 3)), {"planner": "reorientation"})
 
 
-def _ways_round(left: FloatArray) -> list[FloatArray]:
+def _ways_round(left: FloatArray, half_turn_rad: float) -> list[FloatArray]:
     """Return a rotation vector (3,), and near half a turn, where noise decides which, that of the other way round."""
     angle = float(np.linalg.norm(left))
-    return [left] if angle < np.pi - HALF_TURN_RAD else [left, left * (1.0 - 2.0 * np.pi / angle)]
+    return [left] if angle < np.pi - half_turn_rad else [left, left * (1.0 - 2.0 * np.pi / angle)]
 
 
 def _smooth(s: float) -> float:

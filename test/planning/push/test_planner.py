@@ -12,7 +12,6 @@ from contact_mpc.model.system_builder import load_system
 from contact_mpc.planning.push.plan_file import PlanBuilder, tool_contact
 from contact_mpc.planning.push.planner import ContactImplicitPlanner
 from contact_mpc.planning.push.program import compiled
-from contact_mpc.planning.push.program.bounds import CLEAR_AFTER_STEPS, CLEAR_M
 from contact_mpc.planning.push.program.instance import Instance, direction
 from contact_mpc.planning.push.program.objects import build_object
 from contact_mpc.planning.push.result import NOT_CONVERGED, ContactImplicitResult
@@ -130,10 +129,10 @@ def test_tool_stays_clear_of_the_object_after_its_last_hit(
     planner: ContactImplicitPlanner, instance: Instance, result: ContactImplicitResult
 ) -> None:
     assert result.solution is not None
-    last = int(np.flatnonzero(result.solution.modes.contact)[-1])
-    for row in result.solution.x[last + CLEAR_AFTER_STEPS : -1]:
+    last, settings = int(np.flatnonzero(result.solution.modes.contact)[-1]), planner.model.settings
+    for row in result.solution.x[last + settings.clear_after_steps : -1]:
         gap, _ = planner.geometry.gap(row[:5], row[5:8], instance.heading_rad)
-        assert gap >= CLEAR_M - ROUND_OFF
+        assert gap >= settings.clear_m - ROUND_OFF
 
 
 def test_direction_turns_block_and_start_alike(task: TaskConfig, planner: ContactImplicitPlanner) -> None:

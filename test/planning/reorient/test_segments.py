@@ -7,7 +7,12 @@ from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.smoothed.newton import make_newton, measure_gaps
 from contact_mpc.geometry.fingers import closest_pair_per_finger, contact_jacobian, finger_of_pairs
 from contact_mpc.model.rotations import rotation_log
-from contact_mpc.planning.reorient.segments import LOOSE_M, PRESS_S, ReorientationPlanner, build_planner, make_goal_plan
+from contact_mpc.planning.reorient.segments import (
+    ReorientationConfig,
+    ReorientationPlanner,
+    build_planner,
+    make_goal_plan,
+)
 from contact_mpc.task.task import TaskConfig, load_task
 
 TURN_DEG, ROUNDING_DEG = 25.0, 3.0  # the model's roll-out ends that near to what was asked for
@@ -61,7 +66,7 @@ def test_commands_of_a_turn_follow_the_fingers_to_where_they_rest(task: TaskConf
         segment = planner.next_segment(q, task.start_u)
         assert segment is not None and segment.plan is not None
         plans.append(segment.plan)
-    taken_over = plans[0].times_s >= PRESS_S
+    taken_over = plans[0].times_s >= ReorientationConfig().press_s
     np.testing.assert_allclose(plans[1].u[taken_over] - plans[0].u[taken_over], 0.01, rtol=0.0, atol=1e-12)
     assert np.array_equal(plans[1].u[0], task.start_u)
 
@@ -95,7 +100,7 @@ def test_fingers_let_go_along_their_normals(task: TaskConfig, planner: Reorienta
     for c in tips:
         d = contact_jacobian(model.pairs, ws.con, c, system.n_v)[:, system.n_v_u :] @ dq_a
         away = ws.con.n[c] @ d
-        assert away > 0.5 * LOOSE_M - gaps[c]
+        assert away > 0.5 * ReorientationConfig().loose_m - gaps[c]
         assert np.linalg.norm(d - away * ws.con.n[c]) < 0.2 * away
 
 

@@ -6,7 +6,7 @@ The search (Scholtes) bounds the products of (8), (10), (12), (14) by sigma. The
     c_k or c_{k-1}   braking = 0
     sliding (m_k)    F_f = F_s, speed_{k+1} >= 0                                    else    speed_{k+1} = 0, F_f <= F_s
 
-From three steps after the last contact on, the tool stays 1 cm behind the object (phi_k >= `CLEAR_M`): if it followed
+From three steps after the last contact on, the tool stays 1 cm behind the object (phi_k >= `clear_m`): if it followed
 closer, an object that is slower than planned would be hit once more.
 
 With the friction of (12) as printed a stage that does not slide has F_f = lam instead, and the last one that slides
@@ -31,8 +31,6 @@ INF = float("inf")
 LOOSE = 1e6
 MARGIN = 1e-6  # of inequalities (m, rad, share of a limit): solvers let bounds be passed by 1e-8
 FREE = (-INF, INF)
-CLEAR_AFTER_STEPS, CLEAR_M = 3, 0.01
-SPEED_AT_END = 0.1  # of sigma: how fast the block may still be at the end of a search that wants it at rest, m/s
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,9 @@ class BoundsBuilder:
             if self._model.settings.friction_form == "printed":
                 rows["stiction_product"] = (-sigma, sigma)
         at_rest = self._model.settings.object_at_rest and self._model.has_friction and not instance.goal_weight
-        speed = (0.0, SPEED_AT_END * sigma if at_rest else INF) if self._model.has_friction else FREE
+        speed = (
+            (0.0, self._model.settings.speed_at_end * sigma if at_rest else INF) if self._model.has_friction else FREE
+        )
         friction = np.full(self._program.steps, self._model.thing.breakaway_n)
         is_candidate = (np.arange(self._program.steps) - contact_step) % self._model.settings.contact_spacing == 0
         lam = np.where(is_candidate, INF, 0.0)
@@ -82,12 +82,13 @@ class BoundsBuilder:
 
     def polish(self, instance: Instance, modes: Modes) -> Bounds:
         """Return the bounds of the program with fixed modes."""
-        c, m = modes.contact, modes.sliding
+        c, m, settings = modes.contact, modes.sliding, self._model.settings
+        clear = np.where(_is_clear(c, settings.clear_after_steps), settings.clear_m, MARGIN)
         follows = c | np.append(False, c[:-1])
         pinned = (np.where(c, 0.0, -LOOSE), np.where(c, 0.0, LOOSE))
         rows: dict[str, Range] = {
             **self._common(),
-            "gap": (np.where(c, 0.0, np.where(_is_clear(c), CLEAR_M, MARGIN)), np.where(c, 0.0, LOOSE)),
+            "gap": (np.where(c, 0.0, clear), np.where(c, 0.0, LOOSE)),
             "rebound": pinned,
             "aligned": pinned,
             "steady": pinned,
@@ -164,7 +165,7 @@ class BoundsBuilder:
         return found[0], found[1]
 
 
-def _is_clear(contact: BoolArray) -> BoolArray:
-    """Return at which steps (N - 1,) the last contact is over for `CLEAR_AFTER_STEPS` steps."""
+def _is_clear(contact: BoolArray, after: int) -> BoolArray:
+    """Return at which steps (N - 1,) the last contact is over for so many steps."""
     steps = np.flatnonzero(contact)
-    return np.asarray(np.arange(len(contact)) >= (steps[-1] + CLEAR_AFTER_STEPS if len(steps) else len(contact)))
+    return np.asarray(np.arange(len(contact)) >= (steps[-1] + after if len(steps) else len(contact)))

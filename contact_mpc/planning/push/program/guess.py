@@ -15,9 +15,6 @@ from contact_mpc.planning.push.program.model import Model
 from contact_mpc.planning.push.program.program import Program
 from contact_mpc.settings.arrays import FloatArray
 
-BRAKING_STEPS = 8
-SMALL_FORCE_N = 0.1
-
 
 def guess(model: Model, program: Program, geometry: ToolGeometry, instance: Instance, contact_step: int) -> FloatArray:
     """Return variables (n_z,) of a program that touches at `contact_step`."""
@@ -37,7 +34,7 @@ def guess(model: Model, program: Program, geometry: ToolGeometry, instance: Inst
     u = np.zeros((steps, model.n_u))
     u[:, :n] = np.diff(v, axis=0) / dt
     along = float(d @ geometry.gap(q[contact_step], w[contact_step], instance.heading_rad)[1])
-    u[:, n] = SMALL_FORCE_N
+    u[:, n] = model.settings.small_force_n
     u[contact_step, n] += float(d @ (model.thing.inertia * d)) * speed[contact_step + 1] / (dt * max(along, 0.1))
     if model.has_friction:
         u[:, n + 1] = model.thing.breakaway_n * np.where(speed[1:] > 0.0, 0.99, 0.1)
@@ -65,7 +62,7 @@ def _reach(
     d, w_0 = direction(model, instance.heading_rad), instance.x_0[n : n + o]
     near, _ = geometry.head(instance.hit_posture(model))
     braking = np.zeros(len(speed) - contact_step)
-    count = min(BRAKING_STEPS, len(braking) - 1)
+    count = min(model.settings.braking_steps, len(braking) - 1)
     braking[1 : 1 + count] = 1.0 - np.arange(count) / count
     followed = np.cumsum(model.dt_s * braking * speed[contact_step + 1])
     return np.array([thing.touch(w_0 + s * d, instance.heading_rad, near, model.head_radius_m) for s in followed])

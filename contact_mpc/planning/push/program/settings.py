@@ -5,6 +5,45 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 
+class ReplanConfig(BaseModel):
+    """How a push is watched, learnt from and planned again while it runs; key `replan` of the settings."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    due_steps: int = Field(
+        default=2, ge=0, le=20, description="a hit in so few steps is not planned again: the arm cannot change it"
+    )
+    stops_short_m: float = Field(
+        default=0.005, ge=0.0, le=0.1, description="error of where it will stop up to which a slide is as planned, m"
+    )
+    limit_noise_rad: float = Field(
+        default=0.01, ge=0.0, le=0.1, description="by which noise may put a joint beyond its limits, rad"
+    )
+    watch_after_steps: int = Field(
+        default=2, ge=0, le=20, description="steps after a hit before the slide is watched: contact lasts about one"
+    )
+    least_travel_m: float = Field(default=1e-3, gt=0.0, le=0.1, description="travel that counts as moved, m")
+    largest_restitution: float = Field(default=0.9, ge=0.0, le=1.0, description="that a slide is believed to show, -")
+    most_searches: int = Field(default=4, ge=0, le=100, description="of further pushes; each takes 0.3 to 0.5 s")
+    moving_m_s: float = Field(default=0.15, gt=0.0, le=1.0, description="speed below which a slide has ended, m/s")
+    least_samples: int = Field(
+        default=6, ge=3, le=100, description="of a slide whose friction is believed: with 4, a was off by up to 27 %"
+    )
+    resting_samples: int = Field(default=2, ge=1, le=100, description="without motion after which the object rests")
+    slowing_range: tuple[float, float] = Field(
+        default=(0.3, 3.0), description="of the model's deceleration; a fit outside is none, -"
+    )
+    least_left_m: float = Field(
+        default=0.04, gt=0.0, le=1.0,
+        description="nearer to its goal a block is not pushed again, or by less than a turn could mend, m",
+    )  # fmt: skip
+    largest_turn_deg: float = Field(default=12.0, gt=0.0, le=45.0, description="that one hit is aimed to give, deg")
+    largest_share: float = Field(
+        default=0.2, gt=0.0, le=1.0,
+        description="of a block's half width to hit at: further out it gives way by turning and takes less of the hit",
+    )  # fmt: skip
+
+
 class ContactImplicitSettings(BaseModel):
     """Everything that a user may set; keys carry units. Defaults are the paper's where it gives one."""
 
@@ -77,4 +116,21 @@ class ContactImplicitSettings(BaseModel):
         le=5.0,
         description="receding horizon: the plan of another push begins so long after the state it was searched from",
     )
+    clear_after_steps: int = Field(
+        default=3, ge=1, le=50, description="steps after the last contact from which on the tool stays clear of a block"
+    )
+    clear_m: float = Field(default=0.01, ge=0.0, le=0.2, description="by which it then stays clear, m")
+    speed_at_end: float = Field(
+        default=0.1, ge=0.0, le=10.0, description="of sigma, m/s: how fast a block may still be at the end of a search"
+    )
+    braking_steps: int = Field(default=8, ge=1, le=100, description="in which the tool of a first guess stops")
+    small_force_n: float = Field(default=0.1, ge=0.0, le=100.0, description="force of a first guess at every step, N")
+    hit_spacing: int = Field(
+        default=4, ge=1, le=50, description="steps between the instants at which a plan of one hit is tried"
+    )
+    most_hits: int = Field(default=3, ge=1, le=50, description="instants that are tried")
+    trace: float = Field(
+        default=0.02, ge=0.0, le=1.0, description="share of the largest force below which a contact is dropped, -"
+    )
+    replan: ReplanConfig = ReplanConfig()
     tool_link: str = Field(default="tool", description="link whose sphere is the head of the tool")

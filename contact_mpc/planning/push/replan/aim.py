@@ -16,11 +16,8 @@ small beside v.
 import numpy as np
 
 from contact_mpc.planning.push.program.objects import Block
+from contact_mpc.planning.push.program.settings import ContactImplicitSettings
 from contact_mpc.settings.arrays import FloatArray
-
-LEAST_LEFT_M = 0.04  # nearer to its goal a block is not pushed again, or by less than a turn could mend
-LARGEST_TURN_RAD = np.deg2rad(12.0)
-LARGEST_SHARE = 0.2  # of the half width: further out the block gives way by turning and takes less of the hit
 
 
 def turn_per_aim(block: Block, spin_decay: float, travel: float) -> float:
@@ -29,16 +26,18 @@ def turn_per_aim(block: Block, spin_decay: float, travel: float) -> float:
     return -2.0 * mass * travel / (inertia * (1.0 + spin_decay))
 
 
-def aim(block: Block, spin_decay: float, w: FloatArray, travel: float, goal_w: FloatArray) -> float:
+def aim(block: Block, settings: ContactImplicitSettings, w: FloatArray, travel: float, goal_w: FloatArray) -> float:
     """Return where to hit a block at w (3,), m beside its central line, to face goal_w (3,) after a travel, m.
 
     0 where it is then too near to the goal, or does not move.
     """
+    config = settings.replan
     n = np.array([np.cos(w[2]), np.sin(w[2])])
     left = goal_w[:2] - w[:2] - travel * n
     along, across = float(n @ left), float(n[0] * left[1] - n[1] * left[0])
-    if along < LEAST_LEFT_M or travel <= 0.0:
+    if along < config.least_left_m or travel <= 0.0:
         return 0.0
-    turn = float(np.clip(np.arctan2(across, along), -LARGEST_TURN_RAD, LARGEST_TURN_RAD))
-    largest_m = LARGEST_SHARE * block.half_width_m
-    return float(np.clip(turn / turn_per_aim(block, spin_decay, travel), -largest_m, largest_m))
+    largest_rad = np.deg2rad(config.largest_turn_deg)
+    turn = float(np.clip(np.arctan2(across, along), -largest_rad, largest_rad))
+    largest_m = config.largest_share * block.half_width_m
+    return float(np.clip(turn / turn_per_aim(block, settings.spin_decay, travel), -largest_m, largest_m))

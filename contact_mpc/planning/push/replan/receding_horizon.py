@@ -31,10 +31,6 @@ from contact_mpc.planning.push.result import ContactImplicitResult, Solution
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
 
-DUE_STEPS = 2
-STOPS_SHORT_M = 0.005
-LIMIT_NOISE_RAD = 0.01
-
 
 class ReplanStatus(Enum):
     """What came of solving again; each says what to do."""
@@ -141,7 +137,7 @@ class RecedingHorizon:
         return start + (now.goal - start) * float(travel[-1] / travel[-1 - earlier])
 
     def _coasting(self, error: float) -> ReplanStatus:
-        if not self.planner.model.has_friction or abs(error) <= STOPS_SHORT_M:
+        if not self.planner.model.has_friction or abs(error) <= self.planner.model.settings.replan.stops_short_m:
             return ReplanStatus.COASTING
         return ReplanStatus.OVERSHOOT if error > 0.0 else ReplanStatus.STOPS_SHORT
 
@@ -170,7 +166,7 @@ class RecedingHorizon:
         u = np.vstack([self.solution.u[kept:], np.zeros((kept, model.n_u))])
         contact = np.concatenate([self.solution.modes.contact[kept:], np.zeros(kept, dtype=np.bool_)])
         x[0] = now.x_0
-        is_due = bool(np.any(self.solution.modes.contact[max(kept - DUE_STEPS, 0) : kept + 1]))
+        is_due = bool(np.any(self.solution.modes.contact[max(kept - model.settings.replan.due_steps, 0) : kept + 1]))
         return contact, x, u, is_due
 
 
@@ -201,7 +197,7 @@ def measured_instance(planner: ContactImplicitPlanner, instance: Instance, q: Fl
     half_step, v_a = 0.5 * model.dt_s, v[system.n_v_u :]
     q_a = q[system.n_q_u :] + half_step * v_a
     inside = np.clip(q_a, system.q_min, system.q_max)
-    q_a = np.where(np.abs(q_a - inside) <= LIMIT_NOISE_RAD, inside, q_a)
+    q_a = np.where(np.abs(q_a - inside) <= model.settings.replan.limit_noise_rad, inside, q_a)
     w = model.thing.beside(model.thing.coordinates(q_u), instance.aim_m) + half_step * w_dot
     x_0 = np.concatenate([q_a, w, v_a, w_dot])
     posture = instance.hit_posture(model)

@@ -39,9 +39,6 @@ from contact_mpc.task.plan import Plan
 
 Outcome = tuple[float, Plan] | str | None
 SEARCHED_IN_VAIN = (ReplanStatus.NOT_CONVERGED, ReplanStatus.INVALID_STATE)
-WATCH_AFTER_STEPS = 2  # after the instant of a hit: contact lasts about one step
-LEAST_TRAVEL_M, LARGEST_RESTITUTION = 1e-3, 0.9
-MOST_SEARCHES = 4
 
 
 @dataclass(frozen=True)
@@ -114,14 +111,18 @@ class PushReplanner:
         handover_s = self._next_instant(t_s + self._delay_s)
         if handover_s < hit_s:
             return self._approach(t_s, handover_s, state)
-        return self._watch(t_s, state) if t_s >= hit_s + WATCH_AFTER_STEPS * self._planner.model.dt_s else None
+        return (
+            self._watch(t_s, state)
+            if t_s >= hit_s + self._settings.replan.watch_after_steps * self._planner.model.dt_s
+            else None
+        )
 
     def _read_instance(self, plan: Plan) -> Instance:
         """Return the push that a plan describes, aimed short."""
         model = self._planner.model
         w = np.array([model.thing.coordinates(q[: self._system.n_q_u]) for q in (plan.q[0], plan.q[-1])])
         moved = w[1] - w[0]
-        if float(np.linalg.norm(moved)) < LEAST_TRAVEL_M:
+        if float(np.linalg.norm(moved)) < self._settings.replan.least_travel_m:
             raise InputError("reference: the object does not move in it; receding horizon needs a push")
         heading = float(np.arctan2(moved[1], moved[0])) if model.n_o > 1 else 0.0
         self._final_w, d = w[1], direction(model, heading)
@@ -164,7 +165,7 @@ class PushReplanner:
         if not isinstance(thing, Block):
             return horizon
         travel = instance.goal - float(direction(self._planner.model, instance.heading_rad) @ rest)
-        aim_m = aim(thing, self._settings.spin_decay, rest, travel, self._final_w)
+        aim_m = aim(thing, self._settings, rest, travel, self._final_w)
         return replace(horizon, instance=replace(instance, aim_m=aim_m))
 
     def _next_instant(self, t_s: float) -> float:
@@ -198,13 +199,18 @@ class PushReplanner:
         if not isinstance(model.thing, Block):
             return None
         if self._slide is None or self._slide.instance is not self._horizon.instance:
-            observer = SlideObserver(model.thing.breakaway_n / float(model.thing.inertia[0]))
+            observer = SlideObserver(model.thing.breakaway_n / float(model.thing.inertia[0]), self._settings.replan)
             self._slide, self._resting = Slide(planner, self._horizon.instance, observer), []
         self._wait(t_s, state)
         start_s = self._next_instant(t_s + self._settings.search_delay_s)
         stop = self._slide.observer.stop()
         hit_s = start_s + min(self._settings.contact_times_s)
-        if stop is None or stop[0] > hit_s or not self._slide.observer.is_settled or self._searches >= MOST_SEARCHES:
+        if (
+            stop is None
+            or stop[0] > hit_s
+            or not self._slide.observer.is_settled
+            or self._searches >= self._settings.replan.most_searches
+        ):
             return None
         return self._push_again(t_s, start_s, state)
 
@@ -246,9 +252,10 @@ class PushReplanner:
     def _learn(self, slide: Slide, state: EstimatedState) -> ContactImplicitPlanner:
         """Return the planner with friction and restitution as the slide shows them."""
         model, instance, observer = slide.planner.model, slide.instance, slide.observer
-        travel = max(slide.travel(self._rest(state)), LEAST_TRAVEL_M)
+        learnt = model.settings.replan
+        travel = max(slide.travel(self._rest(state)), learnt.least_travel_m)
         ratio = observer.effect_of_hit(travel, instance.goal - instance.start(model))
-        restitution = float(np.clip((1.0 + model.settings.restitution) * ratio - 1.0, 0.0, LARGEST_RESTITUTION))
+        restitution = float(np.clip((1.0 + model.settings.restitution) * ratio - 1.0, 0.0, learnt.largest_restitution))
         return slide.planner.adapted(observer.slowing * float(model.thing.inertia[0]), restitution)
 
     def _take(self, outcome: ReplanOutcome, start_s: float) -> Outcome:

@@ -5,7 +5,7 @@ the measured s gives a, and where it will stop. A hit whose object travels D aga
 a_p, gave it sqrt(a D / (a_p D_p)) times the planned speed; the restitution of (10) that stands for all of this (lighter
 object, compliant contact, tracking error) is e with 1 + e = (1 + e_p) times that ratio.
 
-Fewer than `LEAST_SAMPLES` give no fit, and what an earlier slide told goes on to hold: with 4 of them, as of a slide by
+Fewer than `least_samples` give no fit, and what an earlier slide told goes on to hold: with 4 of them, as of a slide by
 6 cm, a was off by up to 27 %, with 6 by up to 10 %, with all of a slide by half a metre by 2 %.
 
 Wrong where friction changes along the way, and for an object that turns while it slides (friction at a distance from
@@ -16,9 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-MOVING_M_S = 0.15
-LEAST_SAMPLES, RESTING_SAMPLES = 6, 2
-RANGE_OF_SLOWING = (0.3, 3.0)  # of the model's; a fit outside is none
+from contact_mpc.planning.push.program.settings import ReplanConfig
 
 
 @dataclass
@@ -29,9 +27,12 @@ class SlideObserver:
     ----------
     slowing_m_s2 : float
         Deceleration a_p = F_s / m of the model, until there is a fit.
+    config : ReplanConfig
+        What counts as a slide, as rest and as a fit.
     """
 
     slowing_m_s2: float
+    config: ReplanConfig = ReplanConfig()
     _samples: list[tuple[float, float]] = field(default_factory=list)
 
     def add(self, t_s: float, travel: float) -> None:
@@ -41,17 +42,17 @@ class SlideObserver:
     def fit(self) -> tuple[float, float, float] | None:
         """Return travel, speed and deceleration at the last sample of the slide, m, m/s, m/s^2; None without a fit."""
         moving = self._moving()
-        if len(moving) < LEAST_SAMPLES:
+        if len(moving) < self.config.least_samples:
             return None
         t, s = np.array(moving).T
         curve, slope, travel = np.polyfit(t - t[-1], s, 2)
-        low, high = (share * self.slowing_m_s2 for share in RANGE_OF_SLOWING)
+        low, high = (share * self.slowing_m_s2 for share in self.config.slowing_range)
         return (float(travel), float(slope), float(-2.0 * curve)) if low <= -2.0 * curve <= high else None
 
     @property
     def is_resting(self) -> bool:
         """Whether the object has stopped."""
-        return len(self._samples) - len(self._moving()) >= RESTING_SAMPLES
+        return len(self._samples) - len(self._moving()) >= self.config.resting_samples
 
     @property
     def is_settled(self) -> bool:
@@ -87,7 +88,7 @@ class SlideObserver:
         """Return the samples up to the first that has come no further."""
         kept = self._samples[:1]
         for before, now in zip(self._samples[:-1], self._samples[1:], strict=True):
-            if now[1] - before[1] < MOVING_M_S * (now[0] - before[0]):
+            if now[1] - before[1] < self.config.moving_m_s * (now[0] - before[0]):
                 break
             kept.append(now)
         return kept

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from contact_mpc.planning.push.replan.slide_observer import LEAST_SAMPLES, SlideObserver
+from contact_mpc.planning.push.program.settings import ReplanConfig
+from contact_mpc.planning.push.replan.slide_observer import SlideObserver
 
 PERIOD_S = 0.05
 MODEL_SLOWING = 2.943  # m/s^2, friction 0.3
@@ -52,5 +53,5 @@ def test_too_few_samples_say_nothing() -> None:
 
 
 def test_friction_of_a_slide_that_is_too_short_is_that_of_the_model() -> None:
-    observer = slide(2.0, 1.3 * MODEL_SLOWING, LEAST_SAMPLES - 1)
+    observer = slide(2.0, 1.3 * MODEL_SLOWING, ReplanConfig().least_samples - 1)
     assert observer.fit() is None and observer.slowing == MODEL_SLOWING and not observer.is_settled
