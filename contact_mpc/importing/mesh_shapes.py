@@ -1,8 +1,8 @@
 """What stands for a mesh: primitives where they are near it, else its convex hull, with the error stated.
 
-Primitives roll without edges and cost least, so they are taken where their error is within `near_m`. Elsewhere the
-nearer of the two counts: the union of primitives, or the hull, whose error is how deep the mesh's surface dips below
-it, or what `contact_mpc.model.meshes.thin_out` takes off where that is more.
+A primitive rolls without edges and costs least, so one is taken where its error is within `near_m`. Else the hull, if
+it is that near, and else the nearer of the two: a union of primitives, or the hull, whose error is how deep the mesh's
+surface dips below it, or what `contact_mpc.model.meshes.thin_out` takes off where that is more.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from contact_mpc.importing.primitives import Primitive, fit_primitives, load_points, near_m
+from contact_mpc.importing.primitives import Primitive, fit_primitives, fit_whole, load_points, near_m
 from contact_mpc.model.meshes import thin_out
 from contact_mpc.model.polytopes import outward_triangles
 from contact_mpc.settings.arrays import FloatArray
@@ -40,13 +40,14 @@ class MeshShapes:
 def shapes_of_mesh(path: Path, scale: tuple[float, float, float]) -> MeshShapes:
     """Return what stands for a mesh file; raises ModelError as `load_points` and `fit_primitives`."""
     points = load_points(path, scale)
-    fitted = tuple(fit_primitives(points, str(path)))
-    error_m = max(item.error_m for item in fitted)
-    if error_m <= near_m(points):
-        return MeshShapes(fitted, None, error_m)
+    whole, near = fit_whole(points, str(path)), near_m(points)
+    if whole.error_m <= near:
+        return MeshShapes((whole,), None, whole.error_m)
     vertices, thinned_m = thin_out(np.ascontiguousarray(points[ConvexHull(points).vertices]))
     hull_error_m = max(thinned_m, _deepest_dip(points, vertices))
-    return MeshShapes((), vertices, hull_error_m) if hull_error_m < error_m else MeshShapes(fitted, None, error_m)
+    fitted = () if hull_error_m <= near else tuple(fit_primitives(points, str(path)))
+    error_m = max((item.error_m for item in fitted), default=np.inf)
+    return MeshShapes(fitted, None, error_m) if error_m < hull_error_m else MeshShapes((), vertices, hull_error_m)
 
 
 def _deepest_dip(points: FloatArray, vertices: FloatArray) -> float:

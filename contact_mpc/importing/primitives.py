@@ -92,10 +92,7 @@ def fit_primitives(points: FloatArray, source: str) -> list[Primitive]:
     ModelError
         The points lie in a plane: they have no volume. `source` names them.
     """
-    whole = _fit(points)
-    if whole is None:
-        raise ModelError(f"{source}: the mesh is flat, it has no volume; use a box")
-    pieces = [(whole, points)]
+    pieces = [(fit_whole(points, source), points)]
     while len(pieces) < MOST_PIECES:
         worst = max(range(len(pieces)), key=lambda i: pieces[i][0].error_m)
         primitive, part = pieces[worst]
@@ -104,6 +101,14 @@ def fit_primitives(points: FloatArray, source: str) -> list[Primitive]:
             break
         pieces[worst : worst + 1] = halves
     return [primitive for primitive, _ in pieces]
+
+
+def fit_whole(points: FloatArray, source: str) -> Primitive:
+    """Return the one primitive that is nearest to the hull of points (n, 3), m; raises as `fit_primitives`."""
+    whole = _fit(points)
+    if whole is None:
+        raise ModelError(f"{source}: the mesh is flat, it has no volume; use a box")
+    return whole
 
 
 def _best_cut(points: FloatArray, error_m: float) -> list[tuple[Primitive, FloatArray]] | None:

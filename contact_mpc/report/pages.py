@@ -17,6 +17,7 @@ PAGES: Registry[Callable[[dict[str, Any], Path], Path]] = Registry(
     {
         "evaluation": Entry("contact_mpc.report.evaluation_report:write_evaluation_report", "rates of many trials"),
         "tracking": Entry("contact_mpc.report.study_report:write_study_report", "variants on the same trials"),
+        "generality": Entry("contact_mpc.report.study_report:write_generality_report", "hands x objects"),
         "metric": Entry("contact_mpc.report.planning_study_report:write_metric_report", "coverage of trees"),
         "smoothing": Entry("contact_mpc.report.planning_study_report:write_smoothing_report", "cost of gradients"),
     },

@@ -1,4 +1,4 @@
-"""The page of ``contact-mpc study tracking``: one plot per varied quantity, and the table."""
+"""The pages of ``contact-mpc study tracking`` and ``study generality``: plots and tables of many trials."""
 
 import re
 from itertools import groupby
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from contact_mpc.report.plotting.figures import Figure
-from contact_mpc.report.plotting.rate_figures import rate_bars, rate_lines
+from contact_mpc.report.plotting.rate_figures import rate_bars, rate_lines, rate_matrix
 from contact_mpc.report.summary_page import write_page
 
 CAPTION = "Bars: 95 % intervals (Wilson). The same trials in every row."
@@ -52,4 +52,44 @@ def _cells(row: dict[str, Any]) -> list[str]:
         f"{100 * row['loose_success_rate']:.1f}", str(row["drops"]), figure("angle_error_deg", "median"),
         figure("position_error_mm", "median"), figure("solve_cpu_ms", "median"),
         figure("solve_cpu_ms", "p99"),
+    ]  # fmt: skip
+
+
+def write_generality_report(result: dict[str, Any], folder: Path) -> Path:
+    """Write generality.html, the matrix of hands and objects, into a folder and return its path."""
+    low, high = result["pooled_interval_95"]
+    subtitle = (
+        f"{result['turn']} on {result['plant']} · seed {result['seed']} · {result['trials']} trials per cell · pooled "
+        f"{100 * (result['pooled_success_rate'] or 0.0):.0f} % (95 %: {100 * low:.0f} to {100 * high:.0f} %)"
+    )
+    head = [
+        "hand, object",
+        "trials",
+        "goal met, %",
+        "drops",
+        "median deg",
+        "median mm",
+        "search, CPU s",
+        "command, CPU ms",
+    ]
+    tables = {"Cells": [head, *(_matrix_row(row) for row in result["cells"])]}
+    reasons = [[f"{row['hand']}, {row['object']}", row["reason"]] for row in result["cells"] if row["reason"]]
+    if reasons:
+        tables["Cells without trials"] = [["hand, object", "why"], *reasons]
+    path = folder.expanduser() / "generality.html"
+    return write_page(path, "Generality", subtitle, [rate_matrix(result["cells"])], tables)
+
+
+def _matrix_row(row: dict[str, Any]) -> list[str]:
+    def figure(*keys: str) -> str:
+        value: Any = row
+        for key in keys:
+            value = value.get(key) if isinstance(value, dict) else None
+        return "-" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
+
+    return [
+        f"{row['hand']}, {row['object']}", str(row["trials"]),
+        f"{100 * row['success_rate']:.0f}" if row["trials"] else "-", figure("drops"),
+        figure("angle_error_deg", "median"), figure("position_error_mm", "median"), figure("search_cpu_s"),
+        figure("solve_cpu_ms", "median"),
     ]  # fmt: skip

@@ -86,7 +86,7 @@ def test_object_lies_where_the_fingertips_are(tmp_path: Path) -> None:
     ("thing", "said"),
     [
         ("ball", "a ball has radius"),
-        ("cone:1,2", "expected ball:radius, box:x,y,z"),
+        ("cone:1,2", "expected ball:radius, cube:side, box:x,y,z"),
         ("box:0.1,0.1", "a box has x,y,z"),
         ("ball:0.5", "mm across, the open hand|found no place"),
         ("none.stl", "does not exist"),

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from contact_mpc.cli.import_robot import LOCK_HELP, read_joint_options
 from contact_mpc.cli.output import emit
+from contact_mpc.importing.objects import OBJECTS
 from contact_mpc.importing.task import NewTask, new_task
 from contact_mpc.task.derived_values import derived_values
 from contact_mpc.task.task import load_task
@@ -18,9 +19,7 @@ def task(
     robot: Annotated[
         str, typer.Option(help="URDF, xacro, MJCF or PACKAGE:ROBOT; or a system file, or a name in config/systems.")
     ],
-    thing: Annotated[
-        str, typer.Option("--object", help="ball:R, box:X,Y,Z, cylinder:R,L, capsule:R,L (m), or a mesh file.")
-    ],
+    thing: Annotated[str, typer.Option("--object", help=f"{OBJECTS} (m), or a mesh file.")],
     turn: Annotated[str, typer.Option(help="AXIS:DEG about an axis of the world, e.g. z:30.")] = "z:30",
     name: Annotated[str, typer.Option("--as", help="Name of the task; ROBOT_OBJECT by default.")] = "",
     into: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("."),

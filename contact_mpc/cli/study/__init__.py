@@ -8,6 +8,7 @@ STUDIES: dict[str, Command] = {
     "execution": Command(
         "contact_mpc.cli.study.execution", "Plans through contact executed in a plant: open loop, tracked, replanned."
     ),
+    "generality": Command("contact_mpc.cli.study.generality", "Hands x objects: grasp search, plan, disturbed turns."),
     "metric": Command("contact_mpc.cli.study.metric", "Coverage of trees: local metric, global metric, no grasps."),
     "push": Command(
         "contact_mpc.cli.study.push", "Perturbed pushes without and with planning again: errors, hits, figures."

@@ -1,4 +1,4 @@
-"""Figures about success rates: bars of groups and lines over a value, with 95 % intervals; errors of single trials."""
+"""Figures about success rates: bars of groups, lines over a value, a matrix; errors of single trials."""
 
 from typing import Any
 
@@ -54,6 +54,29 @@ def error_scatter(key: str, trials: list[dict[str, Any]], tolerance_deg: float, 
     across = {"xref": "x domain", "x0": 0, "x1": 1, "y0": tolerance_mm, "y1": tolerance_mm}
     along = {"yref": "y domain", "y0": 0, "y1": 1, "x0": tolerance_deg, "x1": tolerance_deg}
     figure.layout["shapes"] = [{**line, **across}, {**line, **along}]
+    return figure
+
+
+def rate_matrix(cells: list[dict[str, Any]]) -> Figure:
+    """Return success by hand (columns) and object (rows) as colours; cells without trials count 0 and say so."""
+    hands, things = (list(dict.fromkeys(cell[key] for cell in cells)) for key in ("hand", "object"))
+    found = {(cell["hand"], cell["object"]): cell for cell in cells}
+    heat: list[list[float | None]] = [[None] * len(hands) for _ in things]
+    texts = [[""] * len(hands) for _ in things]
+    for i, thing in enumerate(things):
+        for k, hand in enumerate(hands):
+            if (cell := found.get((hand, thing))) is not None:
+                heat[i][k] = 100.0 * cell["success_rate"] if cell["trials"] else 0.0
+                texts[i][k] = f"{heat[i][k]:.0f}" if cell["trials"] else "no trial"
+    figure = Figure("matrix", "Goal met, %", "Disturbed trials of each cell.", is_wide=True)
+    scale = [[0.0, "#f4d6d9"], [0.6, "#f5e7c8"], [1.0, STRICT]]
+    figure.traces.append({
+        "type": "heatmap", "x": hands, "y": things, "z": heat, "text": texts, "texttemplate": "%{text}", "zmin": 0,
+        "zmax": 100, "colorscale": scale, "hovertemplate": "%{x}, %{y}: %{text}<extra></extra>",
+    })  # fmt: skip
+    figure.layout.update(
+        xaxis=axis(title="", type="category"), yaxis=axis(title="", type="category", autorange="reversed")
+    )
     return figure
 
 

@@ -1,0 +1,50 @@
+"""`study generality`: what cells amount to, that they are kept, that refusals are told, the page."""
+
+from pathlib import Path
+
+import pytest
+
+from contact_mpc.cli.study import generality
+from contact_mpc.cli.study.generality import CellOptions, describe_cell, make_table, run_cell, summarise
+from contact_mpc.report.study_report import write_generality_report
+
+OPTIONS = CellOptions(trials=4, seed=0, samples=2, turn="z:30", plant="drake")
+HUGE = "ball:0.5"
+
+
+def cell(hand: str, thing: str, met: int, reason: str = "") -> dict:
+    trials = 0 if reason else OPTIONS.trials
+    return {
+        "hand": hand, "object": thing, "reason": reason, "trials": trials, "drops": 0, "search_cpu_s": 20.0,
+        "success_rate": met / OPTIONS.trials, "angle_error_deg": {"median": 0.4}, "position_error_mm": {"median": 0.5},
+        "solve_cpu_ms": {"median": 3.0},
+    }  # fmt: skip
+
+
+ROWS = [cell("a", "ball", 4), cell("a", "cube", 2), cell("b", "ball", 3), cell("b", "cube", 0, "no grasp: too wide")]
+
+
+def test_a_cell_without_a_grasp_counts_as_failed_trials() -> None:
+    result = summarise(ROWS, OPTIONS, wanted=4)
+    assert result["pooled_success_rate"] == pytest.approx(9 / 16)
+    assert result["success_rate_by_hand"] == {"a": 0.75, "b": 0.375}
+    assert not result["goal_met"]
+    assert summarise(ROWS[:1], OPTIONS, wanted=1)["goal_met"] and not summarise(ROWS[:1], OPTIONS, wanted=2)["goal_met"]
+
+
+def test_cells_are_told_in_a_few_words() -> None:
+    assert [describe_cell(row) for row in ROWS] == ["4 of 4", "2 of 4", "3 of 4", "no grasp"]
+    table = make_table(summarise(ROWS, OPTIONS, wanted=4))
+    assert table.row_count == 3 and "b, cube: no grasp: too wide" in str(table.caption)
+
+
+def test_a_refused_cell_says_why_and_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = run_cell("leap_right.urdf", HUGE, tmp_path, OPTIONS)
+    assert row["hand"] == "leap_right" and "1000 mm across" in row["reason"] and row["trials"] == 0
+    monkeypatch.setattr(generality, "_run_new_cell", lambda *_: pytest.fail("the cell was not kept"))
+    assert run_cell("leap_right.urdf", HUGE, tmp_path, OPTIONS)["reason"] == row["reason"]
+
+
+def test_the_page_shows_the_matrix_and_why_cells_are_empty(tmp_path: Path) -> None:
+    page = write_generality_report(summarise(ROWS, OPTIONS, wanted=4), tmp_path).read_text()
+    assert '"heatmap"' in page and "no grasp: too wide" in page and "56 %" in page
