@@ -1,7 +1,7 @@
 """``contact-mpc study generality``: hands x objects, each from nothing but their names to a closed-loop turn.
 
-A cell takes the steps of a user who brings both: `new task`, `plan --grasp --write`, `evaluate`. Each keeps its files and
-its figures in a folder of its own, so that a later call goes on where one was stopped.
+A cell takes the steps of a user who brings both: `new task`, `plan --grasp --write`, `evaluate`. Each keeps its files
+and figures in a folder of its own, so that a later call goes on where one was stopped.
 """
 
 import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
