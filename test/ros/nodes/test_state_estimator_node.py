@@ -17,6 +17,7 @@ from rclpy.serialization import serialize_message
 from contact_mpc import load_system
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.estimation.state_estimator import StateEstimator
+from contact_mpc.model.gravity_torque import GravityTorque
 from contact_mpc.model.rotations import rotation_exp
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.task.task import load_task
@@ -297,3 +298,33 @@ def test_contacts_are_shown_in_the_world_with_force_and_gap(make_rig: Callable[.
         assert marker.header.frame_id == "world"
         assert marker.ns.startswith("ball/") and marker.ns.endswith("_tip")
         assert len(marker.points) == 2 and " N, gap " in marker.text
+
+
+def test_contacts_on_links_are_located_from_joint_torques(make_rig: Callable[..., Any]) -> None:
+    """The hand holds its own weight and a finger is pushed: no torques reported, measured ones, then none at all."""
+    parameters = {"system": "allegro_ball", "contact_location_rate_hz": 20, "contact_location.torque_noise_nm": 0.005}
+    rig = make_rig("realtime", state_estimator=parameters).configure()
+    states, poses = rig.publisher("joint_states"), rig.publisher("object_pose")
+    found, markers = rig.collect("state_estimator/contact_location"), rig.collect("state_estimator/contact_hypotheses")
+    rig.activate()
+    rig.connect(states, poses)
+    poses.publish(messages.to_pose_stamped(T0, *SYSTEM.object_pose(SYSTEM.q_default)))
+    message, g, push = messages.make_joint_state(NAMES), np.zeros(SYSTEM.n_a), np.zeros(SYSTEM.n_a)
+    GravityTorque(SYSTEM).compute(Q_A, g)
+    push[:4] = [0.05, -0.1, -0.06, -0.03]  # the index finger, from its inner side
+
+    def send_until(text: str, tau: np.ndarray | None) -> None:
+        def is_said() -> bool:
+            send_until.t_ns += 5 * MS
+            states.publish(messages.fill_joint_state(message, send_until.t_ns, Q_A, REST, tau))
+            return any(text in item.message for item in found)
+
+        rig.wait_until(is_said, text)
+
+    send_until.t_ns = T0
+    send_until("index_0 to index_3", g - push)
+    assert "joint torques less the robot's own weight" in found[-1].values[0].value
+    if "hypotheses" in found[-1].message:
+        rig.wait_until(lambda: bool(markers and markers[-1].markers), "markers")
+        assert all(item.ns.startswith("allegro/index") for item in markers[-1].markers)
+    send_until("contacts cannot be located", None)
