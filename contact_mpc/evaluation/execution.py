@@ -1,10 +1,11 @@
 """A tree's plan executed in a plant, from the plan's own start, and judged by the goal of its problem.
 
-Five ways: `open_loop` plays the commands, `tracked` follows the plan by the tracker, `replanned` follows it part by
+Seven ways: `open_loop` plays the commands, `tracked` follows the plan by the tracker, `replanned` follows it part by
 part and plans again where the object is not where the plan has it (`contact_mpc.planning.tree.segments`), and
 `corrected` corrects each part by MuJoCo roll-outs before it is followed. `played` does so too, but nothing stands
-between plan and plant, and the true state is known between parts (`contact_mpc.loop.plant_world`). The others run in
-the loop of `contact_mpc.loop.closed_loop`, with its sensors, estimator and bridge. The tracker never gives up here:
+between plan and plant, and the true state is known between parts (`contact_mpc.loop.plant_world`); so do, to tell what
+the corrections are worth, `played_uncorrected`, and `played_once`: the whole plan open loop. The others run in the loop
+of `contact_mpc.loop.closed_loop`, with its sensors, estimator and bridge. The tracker never gives up here:
 what is asked is where a plan ends. Success is the true object within the problem's tolerances, and within 5 deg and
 10 mm.
 """
@@ -31,9 +32,9 @@ from contact_mpc.task.node_parameters import default_parameter_file
 from contact_mpc.task.plan import Plan
 from contact_mpc.task.task import Goal, TaskConfig
 
-PLAYED = "played"
+PLAYED, UNCORRECTED, ONCE = "played", "played_uncorrected", "played_once"
 WAYS = {  # by the controller that follows the plan
-    "open_loop": "playback", "tracked": "tracker", PLAYED: "", "replanned": "reorient",
+    "open_loop": "playback", "tracked": "tracker", ONCE: "", UNCORRECTED: "", PLAYED: "", "replanned": "reorient",
     "corrected": "reorient_rollouts",
 }  # fmt: skip
 REPLANNED = ("replanned", "corrected")
@@ -141,9 +142,9 @@ def execute(
     settings : tuple of str
         "node.key=value" in place of parameters of the nodes.
     """
-    if way == PLAYED:
+    if way in (PLAYED, UNCORRECTED, ONCE):
         trial = draw_trial(seed, disturbance_of(problem), SensorConfig(), scale)
-        return _play(problem, plan, engine, trial.perturbation)
+        return _play(problem, plan, way, engine, trial.perturbation)
     plan_s = float(plan.times_s[-1])
     duration_s = REPLANNED_TIMES * plan_s + REPLANNED_S if way in REPLANNED else plan_s
     task = task_of_plan(problem, plan, duration_s)
@@ -160,19 +161,25 @@ def execute(
     return _judge(problem, way, result, loop)
 
 
-def _play(problem: Problem, plan: Plan, engine: str, perturbation: PlantPerturbation) -> Execution:
-    """Play a plan part by part in a plant whose state is known."""
+def _play(problem: Problem, plan: Plan, way: str, engine: str, perturbation: PlantPerturbation) -> Execution:
+    """Play a plan, part by part or at once, in a plant whose state is known."""
     from contact_mpc.loop.confirmation import MujocoConfirmation
 
     task_of_plan(problem, plan)
     world = PlantWorld(engine, problem.system, plan.q[0], perturbation)
-    done = confirm(problem, plan, MujocoConfirmation(problem.system), world, world.q)
+    if way == ONCE:
+        ways, reason = world.ways(world.q, plan), ""
+        times_s, q = ways.times_s, ways.q[0]
+    else:
+        physics = MujocoConfirmation(problem.system) if way == PLAYED else None
+        done = confirm(problem, plan, physics, world, world.q)
+        times_s, q, reason = done.plan.times_s, done.plan.q, done.reason
     angle, distance = problem.errors(world.q)
     deg, mm = tolerances(problem)
     is_success = angle <= deg and distance <= mm
-    reason = "" if is_success else f"{done.reason}; ends {angle:.1f} deg, {distance:.0f} mm off"
-    times_s, q = done.plan.times_s, done.plan.q
-    return Execution(PLAYED, is_success, False, angle, distance, float(times_s[-1]), reason, times_s, q)
+    words = [reason] if reason else []
+    reason = "" if is_success else "; ".join([*words, f"ends {angle:.1f} deg, {distance:.0f} mm off"])
+    return Execution(way, is_success, False, angle, distance, float(times_s[-1]), reason, times_s, q)
 
 
 def _judge(problem: Problem, way: str, result: ClosedLoopResult, loop: ClosedLoop) -> Execution:

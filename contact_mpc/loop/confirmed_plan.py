@@ -78,7 +78,7 @@ class RollOuts(World, Physics, Protocol):
 def confirm(
     problem: Problem,
     plan: Plan,
-    physics: RollOuts,
+    physics: RollOuts | None,
     world: World | None = None,
     start_q: FloatArray | None = None,
 ) -> ConfirmedPlan:
@@ -88,10 +88,10 @@ def confirm(
     ----------
     problem, plan
         A plan of the problem.
-    physics : RollOuts
-        What parts are corrected in.
+    physics : RollOuts, optional
+        What parts are corrected in; None: they are played as trees leave them.
     world : World, optional
-        Where the plan is played; physics itself by default.
+        Where the plan is played; physics itself by default, one of the two is needed.
     start_q : (n_q,) array, optional
         Where the world starts; at the plan's start by default.
     """
@@ -99,6 +99,7 @@ def confirm(
     segments.begin(plan)
     q, u = plan.q[0] if start_q is None else start_q, plan.u[0]
     world = physics if world is None else world
+    assert world is not None
     times_s, rows_q, rows_u = [np.zeros(1)], [q[None]], [u[None]]
     free_s: list[tuple[float, float]] = []
     robustness: list[float] = []
