@@ -3,9 +3,9 @@
 The commands u(t) of a part are changed by d(t) = sum_k w_k(t) d_k with hat functions w_k that are zero at its start:
 the command in force stays. Random d, rolled out in draws of the world, tell by least squares how the pose e of the
 object at the end depends on them, e = e_0 + E d. Steps along the solution of min |e_0 + E d|^2 + r |d|^2 are tried at
-several lengths, and so are the random d; the commands with the least mean error are kept. In the roll-outs contacts
-slide, roll and break as in physics, where the planner's model may stick: the plan says which contacts to use, the
-engine how far to push them.
+several lengths, and so are the random d; the best commands are kept, by the mean of the draws above all.
+In the roll-outs contacts slide, roll and break as in physics, where the planner's model may stick: the plan says which
+contacts to use, the engine how far to push them.
 
 Wrong where a part ends in another mode for small changes of its commands, such as a box that may tip: then no change
 helps, and the plan is left for a new one.
@@ -24,6 +24,8 @@ from contact_mpc.task.plan import Plan
 SPREAD_DECAY, SPREAD_SHRINK = 0.8, 0.4  # of random changes after a round that helped, and one that did not
 SPREAD_GROWTH, UNMOVED = 3.0, 0.1  # where changes of the pose are less than this share of its error: nothing touches
 SAMPLE_RIDGE, STEP_RIDGE = 0.1, 1e-3  # of the two least squares, over the mean square of what they divide by
+DRAWS_WEIGHT = 0.25  # of how far draws end apart, which no change takes away, beside the error of their mean
+NEAR = 3.0  # times the spread of random changes: earlier ones that count as well
 OUTLIER = 3.0  # times the median change of the pose: from another mode of contact
 
 
@@ -42,7 +44,7 @@ class CorrectionConfig:
     lengths : tuple of float
         Of the step of least squares, to be tried.
     enough_rad : float
-        Error of the object, global metric, that is left as it is.
+        Mean error of the object, global metric, that is left as it is.
     settle_s : float
         For which the last command is held in a roll-out, s.
     """
@@ -87,31 +89,37 @@ def correct(
         How, and the seed of the random changes.
     """
     config, rng = config or CorrectionConfig(), np.random.default_rng(seed)
-    hats = hat_functions(plan.times_s, config.knots)
+    hats, system = hat_functions(plan.times_s, config.knots), problem.system
+    lower, upper = np.minimum(plan.u, system.q_min), np.maximum(plan.u, system.q_max)
 
-    def roll(u: FloatArray) -> FloatArray:
-        return _errors(problem, physics.ends(q, plan.times_s, u, config.settle_s), target)
+    def commands(d: FloatArray) -> FloatArray:
+        changes = np.einsum("tk,mka->mta", hats, d.reshape(len(d), config.knots, -1))
+        return np.asarray(np.clip(plan.u + changes, lower, upper))
 
-    best, error = plan.u, roll(plan.u[None])[0]
-    before = least = _score(error)
-    spread = config.spread
+    def roll(d: FloatArray) -> FloatArray:
+        return _errors(problem, physics.ends(q, plan.times_s, commands(d), config.settle_s), target)
+
+    d = np.zeros((1, config.knots * system.n_a))
+    errors = roll(d)
+    best, spread = 0, config.spread
+    before = _score(errors[0])
+    scores = [before]
     for _ in range(config.rounds):
-        if least <= config.enough_rad:
+        if _bias(errors[best]) <= config.enough_rad:
             break
-        d = spread * rng.standard_normal((config.samples, config.knots, best.shape[1]))
-        trials = _changed(problem, best, hats, d)
-        errors = roll(trials)
-        change = np.mean(errors - error, axis=1)
-        step = least_squares_step(d.reshape(len(d), -1), change, np.mean(error, axis=0))
-        steps = np.multiply.outer(config.lengths, step.reshape(config.knots, -1))
-        trials = np.concatenate([trials, _changed(problem, best, hats, steps)])
-        errors = np.concatenate([errors, roll(trials[len(d) :])])
-        scores = [_score(item) for item in errors]
-        k = int(np.argmin(scores))
-        spread *= _spread_factor(change, least, is_better=scores[k] < least)
-        if scores[k] < least:
-            best, error, least = trials[k], errors[k], scores[k]
-    return Corrected(replace(plan, u=best), before, least)
+        new = d[best] + spread * rng.standard_normal((config.samples, d.shape[1]))
+        d, errors = np.concatenate([d, new]), np.concatenate([errors, roll(new)])
+        mean = np.mean(errors, axis=1)
+        near = np.linalg.norm(d - d[best], axis=1) <= NEAR * spread * np.sqrt(d.shape[1])
+        step = least_squares_step((d - d[best])[near], (mean - mean[best])[near], mean[best])
+        steps = d[best] + np.multiply.outer(config.lengths, step)
+        change, least = mean[-len(new) :] - mean[best], scores[best]
+        d, errors = np.concatenate([d, steps]), np.concatenate([errors, roll(steps)])
+        scores += [_score(item) for item in errors[len(scores) :]]
+        best = int(np.argmin(scores))
+        spread *= _spread_factor(change, least, is_better=scores[best] < least)
+    corrected = plan if best == 0 else replace(plan, u=commands(d[best : best + 1])[0])
+    return Corrected(corrected, before, scores[best])
 
 
 def _spread_factor(change: FloatArray, error: float, is_better: bool) -> float:
@@ -138,12 +146,6 @@ def least_squares_step(d: FloatArray, change: FloatArray, error: FloatArray) -> 
     return -E.T @ np.linalg.solve(EE + (STEP_RIDGE * float(np.trace(EE)) + 1e-12) * np.eye(len(error)), error)
 
 
-def _changed(problem: Problem, u: FloatArray, hats: FloatArray, d: FloatArray) -> FloatArray:
-    """Return commands (m, n, n_a) changed by d (m, knots, n_a), within the joints' limits."""
-    changed = u + np.einsum("tk,mka->mta", hats, d)
-    return np.clip(changed, np.minimum(u, problem.system.q_min), np.maximum(u, problem.system.q_max))
-
-
 def _errors(problem: Problem, ends: FloatArray, target: FloatArray) -> FloatArray:
     """Return e of ends (m, draws, n_q) in the global metric: (m, draws, n_v_u)."""
     system, n = problem.system, problem.system.n_v_u
@@ -151,7 +153,13 @@ def _errors(problem: Problem, ends: FloatArray, target: FloatArray) -> FloatArra
     return np.array([[weight * system.difference(target, end)[:n] for end in draws] for draws in ends])
 
 
+def _bias(error: FloatArray) -> float:
+    """Return the length of the mean of errors (draws, n_v_u)."""
+    return float(np.linalg.norm(np.mean(error, axis=0)))
+
+
 def _score(error: FloatArray) -> float:
-    """Return the mean length of errors (draws, n_v_u); inf where one is not finite."""
-    lengths = np.linalg.norm(error, axis=1)
-    return float(np.mean(lengths)) if np.all(np.isfinite(lengths)) else np.inf
+    """Return the length of the mean of errors (draws, n_v_u), and a share of how far draws are from it; inf for NaN."""
+    if not np.all(np.isfinite(error)):
+        return np.inf
+    return _bias(error) + DRAWS_WEIGHT * float(np.mean(np.linalg.norm(error - np.mean(error, axis=0), axis=1)))
