@@ -56,6 +56,24 @@ class EstimatorConfig(BaseModel):
         description="contact pairs with a larger gap carry nothing",
         json_schema_extra={"unit": "m"},
     )
+    touch: bool = Field(
+        default=False,
+        description="keep objects on the fingers that feel a contact, by contact location from joint torques",
+    )
+    touch_noise_m: float = Field(
+        default=0.001,
+        gt=0,
+        le=0.1,
+        description="standard deviation of the gap of a finger that feels the object",
+        json_schema_extra={"unit": "m"},
+    )
+    touch_torque_noise_nm: float = Field(
+        default=0.02,
+        gt=0,
+        le=100,
+        description="standard deviation of joint torques in motion, for contact location",
+        json_schema_extra={"unit": "N m"},
+    )
     carry_error: float = Field(
         default=0.3,
         ge=0,

@@ -16,6 +16,7 @@ from contact_mpc.estimation.charts import build_charts
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.estimation.joint_filter import JointFilter, JointSample
 from contact_mpc.estimation.pose_filter import Carried, PoseFilter
+from contact_mpc.estimation.touch_correction import TouchCorrection
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.loop_records import EstimatedState
@@ -42,6 +43,9 @@ class StateEstimator:
         self.time_jumps = 0
         self.late_joints = 0
         self._carry = ContactCarry(system, self._config.carry_reach_m) if self._config.contact_carry else None
+        self._touch = None
+        if self._config.touch:
+            self._touch = TouchCorrection(system, self._config.touch_torque_noise_nm, self._config.touch_noise_m)
         self.reset()
 
     def warm_up(self) -> EstimatedState:
@@ -58,6 +62,8 @@ class StateEstimator:
         assert state is not None
         if self._carry is not None:
             self._carry.warm_up()
+        if self._touch is not None:
+            self._touch.warm_up()
         self.reset()
         return state
 
@@ -180,6 +186,8 @@ class StateEstimator:
         v = np.concatenate([rate for _, rate, _ in predicted] + [joints.v])
         v[: self._system.n_v_u] += self._carried.velocity(t_ns)
         covariance = _block_diagonal([P for _, _, P in predicted])
+        if self._touch is not None:
+            q, covariance = self._touch.correct(q, covariance, joints.tau)
         status = self._status(t_ns, joints, [P for _, _, P in predicted])
         return EstimatedState(t_ns, q, v, joints.tau, covariance, status)
 
