@@ -1,14 +1,17 @@
 """Where an object lies among the fingertips: the place that most postures of every fingertip can touch.
 
 Of random joint postures the fingertips' positions are taken; of random places near them the one counts whose surface
-is near many of them for every finger, on different sides, and which the links that do not move leave free.
+is near many of them for every finger, on different sides, with the finger's links outside of it, and which the links
+that do not move leave free.
 """
 
 import numpy as np
 
 from contact_mpc.errors import ConfigError
+from contact_mpc.geometry.fingers import first_body
 from contact_mpc.importing.primitives import signed_distance
 from contact_mpc.importing.proposals import tip_points
+from contact_mpc.model.kinematics import forward_kinematics
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
 
@@ -29,12 +32,9 @@ def place_object(system: System, robot: str, tips: tuple[str, ...], half_extent_
     if not tips:
         raise ConfigError(f"{system.path}: robot '{robot}' has no link with a shape to hold an object with")
     rng = np.random.default_rng(seed)
-    q = system.q_default.copy()
-    clouds = np.empty((POSTURES, len(tips), 3))
-    for k in range(POSTURES):
-        q[system.n_q_u :] = rng.uniform(system.q_min, system.q_max)
-        clouds[k] = tip_points(system, robot, tips, q)
-    reach = float(np.mean(half_extent_m)) + _tip_sizes(system, robot, tips)
+    clouds, links = _draw_postures(system, robot, tips, rng)
+    radius = float(np.mean(half_extent_m))
+    reach = radius + _tip_sizes(system, robot, tips)
     size = 2.0 * float(np.min(half_extent_m))
     span = float(np.max(np.linalg.norm(clouds - clouds.mean(axis=1, keepdims=True), axis=2))) * 2.0
     if len(tips) > 1 and size > span:
@@ -45,13 +45,31 @@ def place_object(system: System, robot: str, tips: tuple[str, ...], half_extent_
     places = centre + rng.uniform(-1.5, 1.5, (PLACES, 3)) * spread
     room = _room(system, places)
     places = places[room > np.min(half_extent_m) + CLEARANCE_M]
-    scores = np.array([_score(clouds, place, reach) for place in places])
+    scores = np.array([_score(clouds, links, place, reach, radius) for place in places])
     if not len(places) or not np.any(np.isfinite(scores)):
         raise ConfigError(
             f"found no place where fingertips of '{robot}' reach an object of {1e3 * size:.0f} mm ({len(tips)} tips, "
             f"{POSTURES} postures); take another size, or place it by position_m in the system file"
         )
     return np.round(places[int(np.argmax(scores))], 4)
+
+
+def _draw_postures(
+    system: System, robot: str, tips: tuple[str, ...], rng: np.random.Generator
+) -> tuple[FloatArray, list[FloatArray]]:
+    """Return where the tips are in random postures (n, tips, 3), and the middles of each finger's shapes (n, k, 3)."""
+    fingers = [first_body(system, system.links[robot, tip][0]) for tip in tips]
+    shapes = [[g for g in system.geometries if g.body >= 0 and first_body(system, g.body) == f] for f in fingers]
+    clouds = np.empty((POSTURES, len(tips), 3))
+    links = [np.empty((POSTURES, len(items), 3)) for items in shapes]
+    q = system.q_default.copy()
+    for k in range(POSTURES):
+        q[system.n_q_u :] = rng.uniform(system.q_min, system.q_max)
+        clouds[k] = tip_points(system, robot, tips, q)
+        R, p = forward_kinematics(system.tree, q)
+        for rows, items in zip(links, shapes, strict=True):
+            rows[k] = [R[g.body] @ g.X_BG.p + p[g.body] for g in items]
+    return clouds, links
 
 
 def _tip_sizes(system: System, robot: str, tips: tuple[str, ...]) -> FloatArray:
@@ -72,11 +90,14 @@ def _room(system: System, places: FloatArray) -> FloatArray:
     return room
 
 
-def _score(clouds: FloatArray, place: FloatArray, reach: FloatArray) -> float:
-    """Return the mean log share of the postures that touch, plus how far apart the touching directions are."""
+def _score(clouds: FloatArray, links: list[FloatArray], place: FloatArray, reach: FloatArray, radius: float) -> float:
+    """Return the mean log share of the postures that touch from outside, less how one-sided they do."""
     arms = clouds - place
     distance = np.linalg.norm(arms, axis=2)
     near = np.abs(distance - reach) < NEAR_M
+    for i, points in enumerate(links):
+        touching = np.flatnonzero(near[:, i])
+        near[touching, i] = np.linalg.norm(points[touching] - place, axis=2).min(axis=1) > radius
     shares = near.mean(axis=0)
     useful = shares > LEAST_SHARE
     if np.count_nonzero(useful) < min(2, len(reach)):
