@@ -25,8 +25,6 @@ from contact_mpc.estimation.camera_frame import CameraConfig
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.estimation.contact_estimate import ContactEstimator
 from contact_mpc.estimation.contact_location.config import LocationConfig
-from contact_mpc.estimation.contact_location.external_torque import ExternalTorque
-from contact_mpc.estimation.contact_location.locator import ContactLocator
 from contact_mpc.estimation.state_estimator import StateEstimator
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.ros.driver.command_output import check_driver
@@ -34,10 +32,10 @@ from contact_mpc.ros.driver.config import DriverConfig
 from contact_mpc.ros.driver.joint_parts import DEPTH, JointParts
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.messages.contact_markers import ContactMarkers
-from contact_mpc.ros.messages.hypothesis_messages import to_location_status, to_markers
 from contact_mpc.ros.messages.object_poses import ObjectPoseReader, message_type
 from contact_mpc.ros.messages.qos import TOPICS, qos_profile
 from contact_mpc.ros.messages.serialized import deserialize, parse_named_stamp, read_header
+from contact_mpc.ros.nodes.contact_location_output import ContactLocationOutput
 from contact_mpc.ros.runtime.direct_reader import DirectReader
 from contact_mpc.ros.runtime.node import ContactNode
 from contact_mpc.ros.runtime.node_process import freeze_garbage, run_node
@@ -49,7 +47,6 @@ from contact_mpc.task.object_motion import object_motion
 WARN_PERIOD_S = 1.0
 SERVICE_PERIOD_NS = 4_000_000  # some events of the executor each: services, timers and /clock
 POSE_DEPTH = 100  # of a topic that others send on too, as /tf
-LIFETIME_PERIODS = 3.0  # hypotheses that are not published again vanish
 SLEEP_FRACTION = 0.6  # of the period; the next tick comes after 0.8 at the earliest, with joint states at 1 kHz
 _JointState = tuple[int, int | None, bytes, int]  # stamp, ns; stamp of the pose named, ns; message; topic
 
@@ -103,11 +100,6 @@ class StateEstimatorNode(ContactNode):
             raise ConfigError(
                 f"parameter contacts_rate_hz = {config.contacts_rate_hz} does not divide rate_hz = {config.rate_hz}"
             )
-        if config.contact_location_rate_hz and config.rate_hz % config.contact_location_rate_hz:
-            raise ConfigError(
-                f"parameter contact_location_rate_hz = {config.contact_location_rate_hz} does not divide rate_hz = "
-                f"{config.rate_hz}; use 0 for none"
-            )
         self._system = load_system(config.system)
         self._period_ns = NS_PER_S // config.rate_hz
         driver, n_a = config.driver, self._system.n_a
@@ -123,22 +115,20 @@ class StateEstimatorNode(ContactNode):
         self._markers = ContactMarkers(self._system)
         self._ticks_per_contacts = config.rate_hz // config.contacts_rate_hz
         self._contact_estimator = ContactEstimator(self._system, config.estimator.carry_reach_m)
-        self._locator = None
+        self._location = None
         if config.contact_location_rate_hz:
-            self._locator = ContactLocator(self._system, config.contact_location)
-            self._external_torque = ExternalTorque(self._system)
-            self._ticks_per_location = config.rate_hz // config.contact_location_rate_hz
-            self._hypotheses = self.publish_topic("state_estimator/contact_hypotheses")
-            self._location = self.publish_topic("state_estimator/contact_location")
+            rates = config.rate_hz, config.contact_location_rate_hz
+            self._location = ContactLocationOutput(
+                self._system, config.contact_location, self._order, self.publish_topic, *rates
+            )
         self._reset()
         self._warm_up()
         self._reader = DirectReader(self)
         self._joint_states = [self._subscribe("joint_states", topic, DEPTH) for topic in driver.joint_states_topics]
         self._pose_reader = ObjectPoseReader(config.camera)
         self._poses = self._subscribe_camera(config.camera)
-        if self._locator is not None:
-            self._reports = self._subscribe("external_torques")
-            self._commands = self._subscribe("command_bridge/applied")
+        if self._location is not None:
+            self._location.subscribe(self._reader, self._subscribe)
 
     def activate(self) -> None:
         """Begin with an empty filter; what had arrived before is dropped."""
@@ -186,8 +176,8 @@ class StateEstimatorNode(ContactNode):
         object_motion(self._system, state)
         if self._contact_estimator is not None:
             self._markers.fill(state.t_ns, self._contact_estimator.estimate(state))
-        if self._locator is not None:
-            self._locator.warm_up()
+        if self._location is not None:
+            self._location.warm_up()
 
     def _subscribe(self, name: str, other: str = "", depth: int = 1) -> Any:
         topic = TOPICS[name]
@@ -211,8 +201,8 @@ class StateEstimatorNode(ContactNode):
         self._reader.wait(SERVICE_PERIOD_NS / NS_PER_S)
         while (pose := self._reader.take(self._poses)) is not None:
             self._on_object_pose(pose[0])
-        if self._locator is not None:
-            self._take_torques()
+        if self._location is not None:
+            self._location.take_torques(self._refuse)
         for topic, subscription in enumerate(self._joint_states):
             while (joints := self._reader.take_serialized(subscription)) is not None:
                 self._on_joint_state(joints[0], topic)
@@ -223,21 +213,6 @@ class StateEstimatorNode(ContactNode):
         if self.config.clock == "realtime" and self._has_ticked and not self._needs_all_joints:
             self._has_ticked = False
             time.sleep(SLEEP_FRACTION * self._period_ns / NS_PER_S)
-
-    def _take_torques(self) -> None:
-        """Take what the robot reports of external torques, and the commands that its impedance follows."""
-        while (report := self._reader.take(self._reports)) is not None:
-            try:
-                effort = self._order.pick("effort", report[0].effort, report[0].name)
-                self._external_torque.take_report(messages.from_stamp(report[0].header.stamp), effort)
-            except InputError as error:
-                self._refuse("external_torques", error)
-        while (command := self._reader.take(self._commands)) is not None:
-            try:
-                position = self._order.pick("position", command[0].position, command[0].name)
-                self._external_torque.take_command(messages.from_stamp(command[0].header.stamp), position)
-            except InputError as error:
-                self._refuse("command_bridge/applied", error)
 
     def _on_object_pose(self, message: Any) -> None:
         stamp_ns = self._pose_reader.stamp_ns(message)
@@ -326,20 +301,8 @@ class StateEstimatorNode(ContactNode):
         self._joints.publish(self._joints_out)
         if self._last_tick % self._ticks_per_contacts == 0:
             self._publish_contacts(t_ns, state)
-        if self._locator is not None and self._last_tick % self._ticks_per_location == 0:
-            self._publish_location(self._locator, state)
-
-    def _publish_location(self, locator: ContactLocator, state: EstimatedState) -> None:
-        """Publish all places on the links that explain the torques, or that there are no torques to explain."""
-        known = self._external_torque.compute(state)
-        if known is None:
-            self._location.publish(to_location_status(None, None))
-            return
-        tau_ext, source = known
-        chains = locator.locate(state.q[self._system.n_q_u :], tau_ext)
-        self._location.publish(to_location_status(chains, source))
-        period_s = 1.0 / self.config.contact_location_rate_hz
-        self._hypotheses.publish(to_markers(state.t_ns, chains, LIFETIME_PERIODS * period_s))
+        if self._location is not None:
+            self._location.publish(self._last_tick, state)
 
     def _publish_contacts(self, t_ns: int, state: EstimatedState) -> None:
         """Publish where the robots touch and how hard; viewers may be slow or absent, and nothing waits for them."""

@@ -78,3 +78,15 @@ def test_change_along_the_surface_is_that_of_differences(locator: ContactLocator
 def _parts(f: np.ndarray, n: np.ndarray) -> tuple[float, float, float]:
     t_1, t_2 = tangents(tuple(n))
     return float(-n @ f), float(np.dot(t_1, f)), float(np.dot(t_2, f))
+
+
+def test_rows_of_a_hand_on_slides_are_those_of_pinocchio() -> None:
+    """Prismatic joints, and a base that is turned."""
+    hand = ContactLocator(load_system("allegro_door"))
+    draw, (chain,) = ContactDraw(hand, ("middle_tip", "thumb_link_3"), (2.0, 4.0), seed=2), hand.chains
+    for _ in range(4):
+        draw.configuration()
+        contact = draw.contact()
+        tau = draw.torques([contact])
+        assert np.abs(tau[:3]).min() > 0.01  # the slides feel it
+        assert hand.chi2_at(chain, contact.surface, contact.p, contact.n, tau) < 1e-9
