@@ -18,6 +18,7 @@ MUJOCO = ["mujoco>=4,<5"]
 BAGS = ["rosbags>=0.11.9,<0.12"]
 REPORT = ["plotly>=7,<8"]
 VIEW = ["trimesh>=4.5,<6", "viser>=1.0,<2"]
+PENALTY = ["manifold3d>=3.5,<4", "pybullet>=3.2.7,<4"]
 CONTACT_IMPLICIT = ["casadi>=3.8,<3.9"]
 DOCS = ["furo>=2025", "myst-parser>=5,<6", "pillow>=11", "sphinx>=9,<10", "websockets>=14"]
 EXAMPLES = ["matplotlib>=3.9,<4"]
@@ -28,6 +29,8 @@ DEV = [
     *VIEW,
     *EXAMPLES,
     *CONTACT_IMPLICIT,
+    *PENALTY,
+    "libigl>=2.6,<3",
     "colcon-common-extensions>=0.3",
     "ipython>=9,<10",
     "mcap>=1.6,<2",
@@ -93,6 +96,7 @@ setup(
         "report": REPORT,
         "view": VIEW,
         "contact-implicit": CONTACT_IMPLICIT,
+        "penalty": PENALTY,
         "examples": [*EXAMPLES, *DRAKE],
         "demo": [*ROS, *DRAKE, *BAGS, *REPORT],
         "demo-sourced-ros": [*DRAKE, *BAGS, *REPORT],

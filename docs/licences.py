@@ -24,6 +24,7 @@ STATED_BY_PROJECT = {  # where the wheel says nothing
 }  # fmt: skip
 NOTES = {
     "casadi": "dynamically linked by the extra `contact-implicit` alone; LGPL: may be replaced by another build",
+    "libigl": "its booleans, an oracle of tests alone, are of CGAL (GPL)",
     "drake": "BSD-3-Clause; its wheel carries solvers of others, listed in its share/doc",
     "mosek": "proprietary; comes with drake, is not called by this package, and needs a licence only when it is used",
 }

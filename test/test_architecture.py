@@ -43,6 +43,8 @@ EXTRAS = {
     "plotly": {"report"},
     "casadi": {"planning", "cli"},
     "viser": {"view"},
+    "manifold3d": {"plants"},
+    "pybullet": {"examples"},
     "trimesh": {"view", "model", "importing"},
     "matplotlib": {"examples"},
     "typer": {"cli"},

@@ -22,6 +22,10 @@ PLANTS: Registry[PlantFactory] = Registry(
             "mujoco",
         ),
         "gazebo": Entry("contact_mpc.plants.gazebo.plant:GazeboPlant", "Gazebo classic with ODE, as a process"),
+        "penalty": Entry(
+            "contact_mpc.plants.penalty.plant:PenaltyPlant",
+            "forces from volumes of overlap, RK45; slow",
+        ),
     },
 )
 INTERFACES = ("effort", "position")

@@ -14,6 +14,8 @@ EXTRA_OF = {
     "viser": "view",
     "casadi": "contact-implicit",
     "matplotlib": "examples",
+    "manifold3d": "penalty",
+    "pybullet": "penalty",
 }
 
 
