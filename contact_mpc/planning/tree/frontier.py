@@ -14,13 +14,9 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from contact_mpc.planning.tree.growth.arrays import EXTENSION, Tree
+from contact_mpc.planning.tree.search_config import SearchConfig
 from contact_mpc.settings.arrays import FloatArray
 
-LEAST_GAIN = 0.1  # share of the distance to the goal; what takes off less counts as tried as often as where it began
-LEAST_SPREAD = 0.2  # of samples about the goal, as share of their ranges
-NEAR_RAD = 0.5  # distance from the goal, global metric, from which on stages are small and more of their ends count
-NEAR_NODES = 0.2  # share of the nodes of a stage that begins there
-GRASPS, GRASPS_NEAR = 4, 8  # ends of a stage, each in another grasp; of one near the goal
 T = TypeVar("T")
 
 
@@ -31,6 +27,7 @@ class Place(Generic[T]):
     end: T
     error: float
     tried: int = 0
+    config: SearchConfig = SearchConfig()
 
     def rank(self) -> float:
         """Return the distance to the goal as it counts when the next place is chosen."""
@@ -38,19 +35,24 @@ class Place(Generic[T]):
 
     def is_near(self) -> bool:
         """Whether the goal is near."""
-        return self.error <= NEAR_RAD
+        return self.error <= self.config.near_rad
 
     def nodes(self, nodes: int) -> int:
         """Return the nodes of a stage that begins here, of those of one far from the goal."""
-        return max(2, round(NEAR_NODES * nodes)) if self.is_near() else nodes
+        return max(2, round(self.config.near_nodes * nodes)) if self.is_near() else nodes
+
+    def grasps(self) -> int:
+        """Return how many ends of a stage that begins here count, each in another grasp."""
+        return self.config.grasps_near if self.is_near() else self.config.grasps
 
     def spread(self, whole: float) -> float:
         """Return the spread of samples about the goal, with `whole` from the problem's start to it, rad."""
-        return min(1.0, LEAST_SPREAD + self.error / max(whole, 1e-9))
+        return min(1.0, self.config.least_spread + self.error / max(whole, 1e-9))
 
     def lead_to(self, end: T, error: float) -> "Place[T]":
         """Return the place that search from here has come to."""
-        return Place(end, error, 0 if error < (1.0 - LEAST_GAIN) * self.error else self.tried)
+        gains = error < (1.0 - self.config.least_gain) * self.error
+        return Place(end, error, 0 if gains else self.tried, self.config)
 
 
 def next_place(places: list[Place[T]]) -> Place[T]:
@@ -65,9 +67,8 @@ def grasp_of(tree: Tree, node: int) -> int:
     return node
 
 
-def best_of_grasps(tree: Tree, ranks: FloatArray, first: int, is_near: bool, best: int | None = None) -> list[int]:
-    """Return the nodes of the least rank (N - first,) of different grasps, from node `first` on; `best` before all."""
-    most = GRASPS_NEAR if is_near else GRASPS
+def best_of_grasps(tree: Tree, ranks: FloatArray, first: int, most: int, best: int | None = None) -> list[int]:
+    """Return nodes of least rank (N - first,) in `most` different grasps, from node `first` on; `best` before all."""
     ends = [] if best is None else [best]
     grasps = {grasp_of(tree, node) for node in ends}
     for node in (first + np.argsort(ranks, kind="stable")).tolist():

@@ -25,10 +25,7 @@ from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
 from contact_mpc.version import __version__
 
-NEAR, CLOSE = 2.0, 0.95  # tolerances of the goal within which a tree arrives: at first, and from within the first
 SAME = 1e-6  # rad, m: ends no further apart are one place
-LEAST_CHARGE = 5  # nodes of the budget that a tree costs at least: one that does not grow takes its time
-MOST_STUCK = 2  # trees at the start that hardly grow, before planning ends
 
 
 @dataclass(frozen=True)
@@ -87,7 +84,7 @@ def plan_globally(
     InputError, PlanError
         As `TreePlanner.grow`.
     """
-    problem, config = planner.problem, planner.problem.file.rrt
+    problem, config, search = planner.problem, planner.problem.file.rrt, planner.problem.file.search
     left, stage_nodes = config.nodes if nodes is None else nodes, config.stage_nodes
     dynamics, goal = _unsmoothed(problem), planner.goal
     trees: list[GrownTree] = []
@@ -95,23 +92,23 @@ def plan_globally(
     while True:
         place = next_place(places) if places else None
         if place is None or place is places[0]:
-            here, arrival, count = start, NEAR, stage_nodes
+            here, arrival, count = start, search.arrives_within, stage_nodes
         else:
             here, arrival, count = (place.end.q, place.end.u), _arrival(problem, place.end), place.nodes(stage_nodes)
         grown = planner.grow(
             seed + SEED_STEP * len(trees), min(left, count), progress=progress, start=here, arrival=arrival
         )
         trees.append(grown)
-        left -= max(LEAST_CHARGE, len(grown.tree.q))
+        left -= max(search.least_charge, len(grown.tree.q))
         if place is None or place is places[0]:  # perhaps in another grasp than before
             root = Motion(planner, grown.tree.q[0], grown.tree.u[0], dynamics)
-            place = Place(root, root.object_error(goal), place.tried if place else 0)
+            place = Place(root, root.object_error(goal), place.tried if place else 0, search)
             places[:1] = [place]
         status = _go_on(places, place, grown)
         best = min(places, key=lambda item: item.error).end
         if problem.is_reached(best.q):
             return _finish(best, tuple(trees), seed, "reached")
-        is_stuck = status == "stuck" and (left < 1 or (len(places) == 1 and place.tried >= MOST_STUCK))
+        is_stuck = status == "stuck" and (left < 1 or (len(places) == 1 and place.tried >= search.most_stuck))
         if left < 1 or is_stuck or status == "interrupted":
             return _finish(best, tuple(trees), seed, status if is_stuck or status == "interrupted" else "nodes")
 
@@ -119,8 +116,9 @@ def plan_globally(
 def _arrival(problem: Problem, motion: Motion) -> float:
     """Return how near a tree from where a motion ends shall come, in tolerances."""
     angle, distance = problem.errors(motion.q)
-    is_near = angle <= NEAR * problem.file.tolerance_deg and distance <= NEAR * problem.file.tolerance_mm
-    return CLOSE if is_near else NEAR
+    near, close = problem.file.search.arrives_within, problem.file.search.arrives_close
+    is_near = angle <= near * problem.file.tolerance_deg and distance <= near * problem.file.tolerance_mm
+    return close if is_near else near
 
 
 def _go_on(places: list[Place[Motion]], place: Place[Motion], grown: GrownTree) -> str:
@@ -130,7 +128,7 @@ def _go_on(places: list[Place[Motion]], place: Place[Motion], grown: GrownTree) 
     found: list[Motion] = []
     try:
         refiner = Refiner(planner, grown)
-        for node in best_of_grasps(grown.tree, ranks, 0, place.is_near(), grown.best_node):
+        for node in best_of_grasps(grown.tree, ranks, 0, place.grasps(), grown.best_node):
             found.append(place.end.copy())
             refiner.refine(found[-1], node)
             if planner.problem.is_reached(found[-1].q):

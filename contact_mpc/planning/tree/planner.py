@@ -35,10 +35,7 @@ from contact_mpc.settings.named_arrays import allocate, copy_rows
 
 IntArray = NDArray[np.int64]
 PORTION = 50  # iterations between reports
-FIRST_ITERATIONS, ITERATIONS_PER_NODE = 400, 20  # more than that, and a stage counts as stuck
-STUCK_STAGES = 3.0  # that many stages may be stuck, times those that the nodes make, before the tree is
 START_TRIES = 2000
-STEERED_RAD = 1.5  # distance from the goal, global metric, from which the best nodes of a stage are steered there
 SEED_STEP = 1_000_000  # between the seeds of trees that belong together
 
 
@@ -240,9 +237,10 @@ class _Stages:
         self.planner, self.tree, self.growth, self.nodes = planner, tree, growth, nodes
         problem = planner.problem
         self.whole = planner.object_distance(problem.configuration(problem.start_u), planner.goal)
-        self.places = [Place(0, planner.object_distance(tree.q[0], planner.goal))]
+        self.search = problem.file.search
+        self.places = [Place(0, planner.object_distance(tree.q[0], planner.goal), config=self.search)]
         room = nodes / problem.file.rrt.stage_nodes
-        self.stuck_left = 1 if room <= 1.0 else round(STUCK_STAGES * room)
+        self.stuck_left = 1 if room <= 1.0 else round(self.search.stuck_stages * room)
         self._begin(self.places[0])
 
     def advance(self, iterations: int) -> bool:
@@ -251,7 +249,8 @@ class _Stages:
         False where that is the only stage, or too many were stuck.
         """
         size = int(self.tree.size[0])
-        is_stuck = self.iterations >= FIRST_ITERATIONS + ITERATIONS_PER_NODE * (1 + size - self.stage.first)
+        search, grown = self.search, 1 + size - self.stage.first
+        is_stuck = self.iterations >= search.first_iterations + search.iterations_per_node * grown
         self.stuck_left -= is_stuck
         if self.stuck_left == 0:
             return False
@@ -274,7 +273,7 @@ class _Stages:
         part = copy_rows(tree.metrics, first, size, "N")
         ranks = self.planner.distances_to_goal(part) if place.is_near() else tree.goal_distance[first:size]
         place.tried += 1
-        ends = best_of_grasps(tree, ranks, first, place.is_near())
+        ends = best_of_grasps(tree, ranks, first, place.grasps())
         for node in [*ends, *(self._steer(node) for node in ends)]:
             if node is not None and self._error(node) < place.error:
                 self.places.append(place.lead_to(node, self._error(node)))
@@ -283,7 +282,7 @@ class _Stages:
         """Add nodes along the optimised straight way to the goal; return the last one, None where it gains nothing."""
         planner, tree, error = self.planner, self.tree, self._error(node)
         size = int(tree.size[0])
-        if error > STEERED_RAD or size >= self.nodes:
+        if error > self.search.steered_rad or size >= self.nodes:
             return None
         way = planner.steering.straight_way(tree.q[node], planner.goal, error)
         commands = planner.steering.follow(tree.q[node], tree.u[node], way)

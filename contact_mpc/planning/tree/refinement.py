@@ -19,11 +19,6 @@ from contact_mpc.planning.tree.planner import GrownTree, TreePlanner
 from contact_mpc.planning.tree.steering import Steering
 from contact_mpc.settings.arrays import FloatArray
 
-LOOK_AHEAD = 3  # segments that a shortcut may span
-APPROACH_RAD, APPROACHES = 1.5, 2  # of the goal in the last grasp: from this distance, global metric; times
-ARRIVED_RAD = 0.2  # distance from the goal, global metric, up to which the rest of a path may end
-SEGMENT_TOLERANCE_RAD = 0.02  # distance from the end of a segment, global metric
-
 
 @dataclass(frozen=True)
 class Segment:
@@ -47,7 +42,7 @@ class Refiner:
     """Turns paths of one grown tree into motions."""
 
     def __init__(self, planner: TreePlanner, grown: GrownTree) -> None:
-        self.planner, self.grown = planner, grown
+        self.planner, self.grown, self.search = planner, grown, planner.problem.file.search
         self.steering = Steering(planner.problem, planner.model)
 
     def refine(self, motion: Motion, node: int) -> None:
@@ -56,13 +51,13 @@ class Refiner:
         following: int | None = 0
         while following is not None and following < len(segments):
             following = self._advance(motion, segments, following)
-        if following is not None and motion.object_error(self.planner.goal) <= APPROACH_RAD:
+        if following is not None and motion.object_error(self.planner.goal) <= self.search.approach_rad:
             self._approach_goal(motion)
 
     def _approach_goal(self, motion: Motion) -> None:
         """Append the optimised straight way to the goal where it ends nearer to that than the motion does."""
         goal = self.planner.goal
-        for _ in range(APPROACHES):
+        for _ in range(self.search.approaches):
             for commands in self._straight(motion, goal):
                 trial = motion.copy()
                 if trial.command_all(commands) and trial.object_error(goal) < motion.object_error(goal):
@@ -72,7 +67,7 @@ class Refiner:
         """Bring the motion through the regrasp of segment i to the end of it, or of a later one; return the next."""
         if not self._regrasp(motion, segments, i):
             return None
-        for j in range(min(i + LOOK_AHEAD, len(segments)) - 1, i - 1, -1):
+        for j in range(min(i + self.search.look_ahead, len(segments)) - 1, i - 1, -1):
             for attempt in self._attempts(motion, segments, i, j):
                 trial = motion.copy()
                 if trial.command_all(attempt) and self._ends_well(trial, segments, j):
@@ -82,13 +77,13 @@ class Refiner:
 
     def _ends_well(self, motion: Motion, segments: list[Segment], j: int) -> bool:
         """Whether the motion, at the end of segment j, comes near the end of the path by the rest of it."""
-        if motion.object_error(self._target(segments, j)) > SEGMENT_TOLERANCE_RAD:
+        if motion.object_error(self._target(segments, j)) > self.search.segment_tolerance_rad:
             return False
         rest = motion.preview()
         for k in range(j + 1, len(segments)):
             if not self._regrasp(rest, segments, k) or not rest.command_all(self._tree_commands(segments[k])):
                 return False
-        return rest.object_error(self._target(segments, len(segments) - 1)) <= ARRIVED_RAD
+        return rest.object_error(self._target(segments, len(segments) - 1)) <= self.search.rest_arrives_rad
 
     def _regrasp(self, motion: Motion, segments: list[Segment], k: int) -> bool:
         """Make the regrasp that starts segment k, if there is one."""

@@ -16,8 +16,6 @@ from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.yaml_files import validate
 from contact_mpc.task.interpolation import smooth_step
 
-RADIANS_PER_STEP = 0.14  # of the object in the global metric along straight ways
-FEWEST_STEPS, MOST_STEPS = 5, 40
 DEFAULTS = {
     "iterations": 80, "kappa_first_per_j": 5e4, "kappa_per_j": 1e5, "object_rotation_weight": 10.0,
     "object_position_weight": 1000.0, "terminal_scale": 1000.0, "command_weight": 0.1, "rate_weight": 1.0,
@@ -36,7 +34,8 @@ class Steering:
     def straight_way(self, q: FloatArray, target: FloatArray, distance: float) -> FloatArray:
         """Return q_ref (T + 1, n_q) from q to the object of target, so far apart in rad, slow at both ends."""
         system = self.problem.system
-        T = int(np.clip(np.ceil(distance / RADIANS_PER_STEP), FEWEST_STEPS, MOST_STEPS))
+        search = self.problem.file.search
+        T = int(np.clip(np.ceil(distance / search.radians_per_step), search.fewest_steps, search.most_steps))
         dq = system.difference(q, target)
         dq[system.n_v_u :] = 0.0
         return np.array([system.integrate(q, share * dq) for share in smooth_step(np.arange(T + 1) / T)])

@@ -5,11 +5,12 @@ import pytest
 
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.planning.tree import planner as rrt
-from contact_mpc.planning.tree.frontier import GRASPS, GRASPS_NEAR, Place, best_of_grasps, grasp_of, next_place
+from contact_mpc.planning.tree.frontier import Place, best_of_grasps, grasp_of, next_place
 from contact_mpc.planning.tree.growth.arrays import EXTENSION, REGRASP, Stage, Tree
 from contact_mpc.planning.tree.growth.iteration import grow
 from contact_mpc.planning.tree.planner import GrownTree, TreePlanner
 from contact_mpc.planning.tree.problem import load_problem, with_rrt
+from contact_mpc.planning.tree.search_config import SearchConfig
 
 STEP_ERROR = 1e-5  # rad, m: two solutions of a step at kappa 1e6 with tolerances 1e-8 and 1e-12
 
@@ -36,14 +37,20 @@ def test_samples_narrow_and_stages_shrink_towards_the_goal() -> None:
     assert far.spread(2.0) == 1.0 and near.spread(2.0) == pytest.approx(0.2 + 0.125)
 
 
-@pytest.mark.parametrize("is_near", [False, True])
-def test_ends_are_the_best_of_different_grasps(grown: GrownTree, is_near: bool) -> None:
+def test_more_ends_count_near_the_goal() -> None:
+    config = SearchConfig(grasps=3, grasps_near=5, near_rad=1.0)
+    assert [Place(0, error, config=config).grasps() for error in (2.0, 0.5)] == [3, 5]
+    assert Place(0, 2.0, config=config).lead_to(1, 0.5).grasps() == 5
+
+
+@pytest.mark.parametrize("most", [4, 8])
+def test_ends_are_the_best_of_different_grasps(grown: GrownTree, most: int) -> None:
     tree, first = grown.tree, 20
     ranks = tree.goal_distance[first:]
-    ends = best_of_grasps(tree, ranks, first, is_near)
+    ends = best_of_grasps(tree, ranks, first, most)
     grasps = [grasp_of(tree, node) for node in ends]
     there_are = len({grasp_of(tree, node) for node in range(first, len(tree.q))})
-    assert len(set(grasps)) == len(grasps) == min(GRASPS_NEAR if is_near else GRASPS, there_are)
+    assert len(set(grasps)) == len(grasps) == min(most, there_are)
     for node, grasp in zip(ends, grasps, strict=True):
         same = [k for k in range(first, len(tree.q)) if grasp_of(tree, k) == grasp]
         assert tree.goal_distance[node] == tree.goal_distance[same].min()

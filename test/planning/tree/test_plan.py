@@ -11,7 +11,7 @@ from contact_mpc.errors import PlanError
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.planning.tree import plan as global_plan
 from contact_mpc.planning.tree.file import load_tree, save_tree
-from contact_mpc.planning.tree.frontier import GRASPS, GRASPS_NEAR, Place, grasp_of
+from contact_mpc.planning.tree.frontier import Place, grasp_of
 from contact_mpc.planning.tree.growth.arrays import REGRASP
 from contact_mpc.planning.tree.growth.regrasp_motion import FREE_STEP_RAD
 from contact_mpc.planning.tree.motion import Motion
@@ -156,7 +156,7 @@ def test_ends_in_other_grasps_are_tried_too(
     assert place.is_near() == is_near
     monkeypatch.setattr(planner.problem.__class__, "is_reached", lambda _problem, _q: False)
     global_plan._go_on([place], place, grown)
-    assert refined[0] == grown.best_node and 1 < len(refined) <= (GRASPS_NEAR if is_near else GRASPS)
+    assert refined[0] == grown.best_node and 1 < len(refined) <= place.grasps()
     assert len({grasp_of(grown.tree, end) for end in refined}) == len(refined)
 
 

@@ -1,0 +1,39 @@
+"""Steering's straight way: from where the object is to its goal, slow at both ends, with the joints where they are."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from contact_mpc.dynamics.contact_dynamics import build_model
+from contact_mpc.planning.tree.problem import Problem, load_problem
+from contact_mpc.planning.tree.search_config import SearchConfig
+from contact_mpc.planning.tree.steering import Steering
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    return load_problem("planar_hand_ball")
+
+
+def steering(problem: Problem, **search: float) -> Steering:
+    file = problem.file.model_copy(update={"search": SearchConfig(**search)})
+    return Steering(replace(problem, file=file), build_model(problem.system, file.rrt.h_s, file.friction))
+
+
+def test_a_way_leads_from_the_object_to_the_goal_and_moves_no_joint(problem: Problem) -> None:
+    q, goal = problem.configuration(problem.start_u), problem.configuration(problem.goal_u)
+    way, n = steering(problem).straight_way(q, goal, 1.4), problem.system.n_q_u
+    assert len(way) == 11  # 1.4 rad at 0.14 rad per step
+    np.testing.assert_array_equal(way[0], q)
+    np.testing.assert_allclose(way[-1, :n], goal[:n], atol=1e-12)
+    np.testing.assert_array_equal(way[:, n:], np.tile(q[n:], (11, 1)))
+    steps = np.linalg.norm(np.diff(way[:, :n], axis=0), axis=1)
+    assert steps[0] < 0.5 * steps.max() and steps[-1] < 0.5 * steps.max()
+
+
+@pytest.mark.parametrize(("distance", "steps"), [(0.01, 4), (1.0, 10), (50.0, 12)])
+def test_steps_follow_the_distance_within_their_bounds(problem: Problem, distance: float, steps: int) -> None:
+    q, goal = problem.configuration(problem.start_u), problem.configuration(problem.goal_u)
+    short = steering(problem, radians_per_step=0.1, fewest_steps=4, most_steps=12)
+    assert len(short.straight_way(q, goal, distance)) == steps + 1
