@@ -36,11 +36,16 @@ planner: {initialisation: constant}   # of fingers that hold nothing
 """
 
 
-@pytest.fixture
-def task_file(tmp_path):
-    path = tmp_path / "float.yaml"
+@pytest.fixture(scope="module")
+def task_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("task") / "float.yaml"
     path.write_text(TASK)
     return path
+
+
+@pytest.fixture(scope="module")
+def six_trials(task_file):
+    return evaluate_json(task_file, "--trials", "6", "--seed", "5")
 
 
 def evaluate(task_file: Path, *options: str):
@@ -54,8 +59,8 @@ def evaluate_json(task_file: Path, *options: str) -> dict:
     return result
 
 
-def test_every_key_is_there_and_the_failures_are_those_beyond_the_tolerance(task_file):
-    result = evaluate_json(task_file, "--trials", "6", "--seed", "5")
+def test_every_key_is_there_and_the_failures_are_those_beyond_the_tolerance(six_trials):
+    result = six_trials
     assert (result["command"], result["trials"], result["seed"], result["plant"]) == ("evaluate", 6, 5, "drake")
     low, high = result["success_interval_95"]
     assert 0.0 <= low < result["success_rate"] < high <= 1.0
@@ -67,7 +72,8 @@ def test_every_key_is_there_and_the_failures_are_those_beyond_the_tolerance(task
         assert "position error" in failure["reason"]
 
 
-def test_a_start_that_holds_nothing_is_refused(task_file):
+def test_a_start_that_holds_nothing_is_refused(tmp_path):
+    task_file = tmp_path / "float.yaml"
     task_file.write_text(TASK.replace("planner: {initialisation: constant}", "planner: {}"))
     refused = evaluate(task_file, "--trials", "1")
     assert refused.exit_code == 2 or "does not hold the object" in str(refused.exception)
@@ -78,8 +84,8 @@ def test_number_of_jobs_does_not_change_the_outcome(task_file):
     assert one == two
 
 
-def test_failure_is_replayed_by_its_seed(task_file):
-    failures = evaluate_json(task_file, "--trials", "6", "--seed", "5")["failures"]
+def test_failure_is_replayed_by_its_seed(task_file, six_trials):
+    failures = six_trials["failures"]
     again = evaluate_json(task_file, "--trial-seed", str(failures[0]["seed"]))
     assert again["failures"] == failures[:1]
     assert (again["trials"], again["trial_seed"]) == (1, failures[0]["seed"])
@@ -95,18 +101,19 @@ def test_axes_take_turns_and_one_can_be_chosen(task_file):
     assert (one["axes"], list(one["by_axis"])) == (["-x"], ["-x"])
 
 
-def test_reference_that_misses_the_goal_is_said(task_file):
+def test_reference_that_misses_the_goal_is_said(tmp_path):
     """Turned far enough, the floating object cannot be moved: the plan itself ends at the start."""
-    task_file.write_text(task_file.read_text().replace("rotation_deg: 0.0", "rotation_deg: 30.0"))
+    task_file = tmp_path / "float.yaml"
+    task_file.write_text(TASK.replace("rotation_deg: 0.0", "rotation_deg: 30.0"))
     arguments = ("--trials", "1", "--seed", "5", "--axis", "+x", "--disturbance-scale", "0")
     (planned,) = evaluate_json(task_file, *arguments)["planned_errors"]
     assert planned["angle_error_deg"] == pytest.approx(30.0, abs=0.1)
     assert "30.0 deg, 0.0 mm from the goal: no tracking can meet it" in evaluate(task_file, *arguments).stdout
 
 
-def test_looser_level_is_met_by_every_trial_within_5_mm(task_file):
+def test_looser_level_is_met_by_every_trial_within_5_mm(six_trials):
     """The offset is 3 mm: beyond the tolerance of 2 mm in most directions, within the 5 mm of the looser level."""
-    result = evaluate_json(task_file, "--trials", "6", "--seed", "5")
+    result = six_trials
     assert (result["loose_tolerance_mm"], result["loose_tolerance_deg"]) == (5.0, 5.0)
     assert result["loose_success_rate"] == 1.0 > result["success_rate"]
 
