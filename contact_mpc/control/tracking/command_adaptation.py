@@ -21,8 +21,6 @@ from contact_mpc.model.lengths import tangent_lengths
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
 
-WEAKEST_SHARE = 0.1  # directions in which commands do less than this share of the most they can are not adapted
-
 
 class CommandAdaptation:
     """The slow offset c of the commands' reference.
@@ -33,10 +31,12 @@ class CommandAdaptation:
         Objects and joints.
     gain : float
         Share g of the remaining offset that one solve takes over, 0 .. 1; 0: c stays zero.
+    weakest : float
+        Directions in which commands do less than this share of the most they can are not adapted, -.
     """
 
-    def __init__(self, system: System, gain: float) -> None:
-        self._n_v_u, self._gain = system.n_v_u, gain
+    def __init__(self, system: System, gain: float, weakest: float) -> None:
+        self._n_v_u, self._gain, self._weakest = system.n_v_u, gain, weakest
         self._lengths = tangent_lengths(system)[: system.n_v_u]
         self.offset = np.zeros(system.n_a)
 
@@ -55,5 +55,5 @@ class CommandAdaptation:
         _, s, Vt = np.linalg.svd(B_u, full_matrices=False)
         if s[0] == 0.0:
             return np.zeros((B.shape[1], B.shape[1]))
-        shares = s**4 / (s**4 + (WEAKEST_SHARE * s[0]) ** 4)
+        shares = s**4 / (s**4 + (self._weakest * s[0]) ** 4)
         return np.asarray((Vt.T * shares) @ Vt)

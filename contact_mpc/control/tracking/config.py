@@ -52,6 +52,9 @@ class TrackerConfig(BaseModel):
     adaptation_s: float = _quantity(
         0.5, "s", "time constant of the integral action on commands that move the object; 0: none", ge=0.0, le=100.0
     )
+    adaptation_weakest: float = _quantity(
+        0.1, "1", "directions in which commands do less than this share of their most are not adapted", gt=0.0, le=1.0
+    )
     trust_region_rad: float = _quantity(0.03, "rad", "largest change of a command per linearisation", gt=0.0, le=1.0)
     command_rate_rad_s: float = _quantity(1.0, "rad/s", "largest rate of the command over the first step", gt=0.0)
     limit_margin_rad: float = _quantity(0.02, "rad", "distance of commands from the joint limits", ge=0.0, le=0.5)
@@ -72,12 +75,23 @@ class TrackerConfig(BaseModel):
     lost_distance_m: float = _quantity(0.05, "m", "object error from which the object counts as lost", gt=0.0)
     lag_angle_deg: float = _quantity(10.0, "deg", "object error from which it is reported as lagging", gt=0.0)
     lag_distance_m: float = _quantity(0.01, "m", "object error from which it is reported as lagging", gt=0.0)
+    lag_release_share: float = _quantity(
+        0.5, "1", "of both, below which an object that was behind has caught up: fingers that catch let it swing",
+        gt=0.0, le=1.0,
+    )  # fmt: skip
     torque_shortfall: float = _quantity(
         0.2, "1", "share of its effort limit that a joint's torque may lack unreported; 0: any", ge=0.0, le=1.0
     )
-    slip_speed_m_s: float = _quantity(
-        0.025, "m/s", "speed of a finger along the object, filtered over 1 s, from which it is reported; 0: any", ge=0.0
+    torque_filter_s: float = _quantity(
+        0.3, "s", "filter of that torque, longer than ripple and damping in motion", gt=0.0, le=10.0
     )
+    slip_speed_m_s: float = _quantity(
+        0.025, "m/s", "filtered speed of a finger along the object, from which it is reported; 0: any", ge=0.0
+    )
+    slip_window_s: float = _quantity(
+        0.2, "s", "time over which that is measured: noise of the object's pose over it is speed", gt=0.0, le=5.0
+    )
+    slip_filter_s: float = _quantity(1.0, "s", "filter of that speed", gt=0.0, le=10.0)
     give_up_s: float = _quantity(3.0, "s", "lag that lasts so long ends in a hold", gt=0.0)
     slip_give_up_s: float = _quantity(1.0, "s", "the same where fingers have been sliding as long", gt=0.0)
 

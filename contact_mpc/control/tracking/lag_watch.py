@@ -7,8 +7,6 @@ the error is well within the bounds: fingers that slip and catch again let it sw
 
 from contact_mpc.settings.units import NS_PER_S
 
-RELEASE_SHARE = 0.5  # of the bounds, below which an object that was behind has caught up
-
 
 class LagWatch:
     """Times how long an error has been beyond its bounds, and not yet well within them again.
@@ -17,10 +15,12 @@ class LagWatch:
     ----------
     angle_deg, distance_m : float
         Bounds of the objects' error to the reference.
+    release_share : float
+        Of the bounds, below which an object that was behind has caught up, -.
     """
 
-    def __init__(self, angle_deg: float, distance_m: float) -> None:
-        self._angle_deg, self._distance_mm = angle_deg, 1e3 * distance_m
+    def __init__(self, angle_deg: float, distance_m: float, release_share: float) -> None:
+        self._angle_deg, self._distance_mm, self._release_share = angle_deg, 1e3 * distance_m, release_share
         self._since_ns: int | None = None
 
     def reset(self) -> None:
@@ -34,7 +34,7 @@ class LagWatch:
 
     def update(self, t_ns: int, angle_deg: float, distance_mm: float) -> float:
         """Return for how long, s, the object has been behind at t_ns, ns; 0 where it is not."""
-        share = RELEASE_SHARE if self.is_lagging else 1.0
+        share = self._release_share if self.is_lagging else 1.0
         if angle_deg <= share * self._angle_deg and distance_mm <= share * self._distance_mm:
             self._since_ns = None
         elif self._since_ns is None:

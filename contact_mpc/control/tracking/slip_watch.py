@@ -3,7 +3,7 @@
 Over a window of the estimated states, the closest contact c of a finger has moved by d = J_c (q - q_before). Rolling
 does not: its material points touch without moving along each other. So
 
-    slip speed = |d - (n . d) n| / window          low-pass filtered over `FILTER_S`
+    slip speed = |d - (n . d) n| / window          low-pass filtered over filter_s
 
 shows sliding alone, to within the noise of the object's pose over the window. Measured on the ball in the hand at the
 disturbances of `evaluate`: 3 mm/s at friction 1, 5 at 0.7, 12 at 0.5, 20 at 0.35, over 45 at 0.2.
@@ -21,9 +21,6 @@ from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.units import NS_PER_S
 
-WINDOW_NS = 200_000_000
-FILTER_S = 1.0
-
 
 class SlipWatch:
     """Measures how fast fingers slide.
@@ -36,9 +33,14 @@ class SlipWatch:
         Pairs with a larger gap are no contacts, m.
     slip_m_s : float
         Speed from which a finger counts as sliding, m/s; 0: nothing is watched.
+    window_s, filter_s : float
+        Time over which motion is measured, and time constant of the filter, s.
     """
 
-    def __init__(self, system: System, model: Model, reach_m: float, slip_m_s: float) -> None:
+    def __init__(
+        self, system: System, model: Model, reach_m: float, slip_m_s: float, window_s: float, filter_s: float
+    ) -> None:
+        self._window_ns, self._filter_s = round(window_s * NS_PER_S), filter_s
         self._system, self._model, self._reach_m, self._slip_m_s = system, model, reach_m, slip_m_s
         self._workspace = make_newton(model)
         self._fingers = finger_of_pairs(system)
@@ -56,13 +58,13 @@ class SlipWatch:
         """Return the first links of the fingers that slide at t_ns, ns, in the state q (n_q,)."""
         if self._slip_m_s == 0.0:
             return []
-        while self._states and self._states[0][0] < t_ns - WINDOW_NS:
+        while self._states and self._states[0][0] < t_ns - self._window_ns:
             self._states.popleft()
         elapsed_s = 0.0
         if self._states:
             last_ns = self._states[-1][0]
             elapsed_s = (t_ns - last_ns) / NS_PER_S
-            gain = 1.0 - np.exp(-elapsed_s / FILTER_S)
+            gain = 1.0 - np.exp(-elapsed_s / self._filter_s)
             now = self._measure(q, *self._states[0], t_ns)
             for finger, speed in self.speeds.items():
                 self.speeds[finger] = speed + gain * (now.get(finger, 0.0) - speed)

@@ -45,10 +45,13 @@ class Tracker(Follower):
     def __init__(self, system: System, config: TrackerConfig, mpc: Mpc | None = None) -> None:
         super().__init__(system, config)
         self._mpc = Mpc(system, config) if mpc is None else mpc
-        self._adaptation = CommandAdaptation(system, config.adaptation_gain)
-        self._lag = LagWatch(config.lag_angle_deg, config.lag_distance_m)
-        self._drives = DriveWatch(system, config.torque_shortfall)
-        self._slip = SlipWatch(system, self._mpc.model, config.contact_reach_m, config.slip_speed_m_s)
+        self._adaptation = CommandAdaptation(system, config.adaptation_gain, config.adaptation_weakest)
+        self._lag = LagWatch(config.lag_angle_deg, config.lag_distance_m, config.lag_release_share)
+        self._drives = DriveWatch(system, config.torque_shortfall, config.torque_filter_s)
+        self._slip = SlipWatch(
+            system, self._mpc.model, config.contact_reach_m, config.slip_speed_m_s, config.slip_window_s,
+            config.slip_filter_s,
+        )  # fmt: skip
         self._has_given_up = False
 
     @property

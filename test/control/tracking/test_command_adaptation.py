@@ -6,6 +6,7 @@ import pytest
 from contact_mpc.control.tracking.command_adaptation import CommandAdaptation
 from contact_mpc.model.system_builder import load_system
 
+WEAKEST = 0.1
 ROUND_OFF = 1e-12
 SOLVES = 400  # at gain 0.1 the slowest direction, at twice the weakest share, keeps 0.92^400 of its error
 
@@ -29,7 +30,7 @@ def _response(system, seed: int):
 @pytest.mark.parametrize("seed", range(3))
 def test_projection_is_symmetric_and_a_contraction_onto_the_rows_of_B(system, seed):
     B = _response(system, seed)
-    P = CommandAdaptation(system, 0.1).project(B)
+    P = CommandAdaptation(system, 0.1, WEAKEST).project(B)
     values = np.linalg.eigvalsh(P)
     assert np.abs(P - P.T).max() < ROUND_OFF
     assert values.min() > -ROUND_OFF and values.max() < 1.0
@@ -44,7 +45,7 @@ def _settle(system, gain: float, model_error: float):
     n_u, n_a = system.n_v_u, system.n_a
     plant = B[:n_u] * (1.0 + model_error * rng.uniform(-1.0, 1.0, (n_u, 1)))
     d, Q, R = 0.05 * rng.standard_normal(n_u), np.diag(np.where(np.arange(n_u) < 3, 1.0, 400.0)), 0.5
-    adaptation, u = CommandAdaptation(system, gain), np.zeros(n_a)
+    adaptation, u = CommandAdaptation(system, gain, WEAKEST), np.zeros(n_a)
     for _ in range(SOLVES):
         e = plant @ u + d
         H = B[:n_u].T @ Q @ B[:n_u] + R * np.eye(n_a)
@@ -64,7 +65,7 @@ def test_constant_disturbance_leaves_no_error_and_the_grip_as_planned(system, mo
 
 
 def test_without_response_or_gain_nothing_is_adapted(system):
-    adaptation, nothing = CommandAdaptation(system, 0.1), CommandAdaptation(system, 0.0)
+    adaptation, nothing = CommandAdaptation(system, 0.1, WEAKEST), CommandAdaptation(system, 0.0, WEAKEST)
     adaptation.update(np.zeros((system.n_v, system.n_a)), np.ones(system.n_a))
     nothing.update(_response(system, 0), np.ones(system.n_a))
     assert not adaptation.offset.any() and not nothing.offset.any()

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from contact_mpc.control.tracking.config import TrackerConfig
-from contact_mpc.control.tracking.drive_watch import FILTER_S, DriveWatch
+from contact_mpc.control.tracking.drive_watch import DriveWatch
 from contact_mpc.model.gravity_torque import GravityTorque
 from contact_mpc.task.task import TaskConfig
 
+FILTER_S = 0.3
 TICK_NS, SHARE = 50_000_000, 0.2
 
 
@@ -18,7 +19,7 @@ def reported(task: TaskConfig, scale: np.ndarray, ticks: int = 40, share: float 
     GravityTorque(system).compute(q_a, weight)
     u = q_a + 0.5 * system.tau_max_nm / system.kp
     tau = scale * (u - q_a) * system.kp + weight
-    watch = DriveWatch(system, share)
+    watch = DriveWatch(system, share, FILTER_S)
     return [watch.update(k * TICK_NS, q_a, u, tau) for k in range(ticks)]
 
 

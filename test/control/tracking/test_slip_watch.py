@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from contact_mpc.control.tracking.slip_watch import FILTER_S, SlipWatch
+from contact_mpc.control.tracking.slip_watch import SlipWatch
 from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.smoothed.newton import make_newton, measure_gaps
 from contact_mpc.geometry.fingers import closest_pair_per_finger, contact_jacobian, finger_of_pairs
 from contact_mpc.task.task import TaskConfig
 
+FILTER_S = 1.0
 TICK_NS, REACH_M = 50_000_000, 0.004
 
 
@@ -23,7 +24,7 @@ def contacts_of(task: TaskConfig) -> tuple[np.ndarray, np.ndarray]:
 
 def run(task: TaskConfig, v: np.ndarray, ticks: int, slip_m_s: float = 0.01) -> tuple[SlipWatch, list[list[str]]]:
     """Move from the start with the velocity v (n_v,)."""
-    watch = SlipWatch(task.system, build_model(task.system), REACH_M, slip_m_s)
+    watch = SlipWatch(task.system, build_model(task.system), REACH_M, slip_m_s, 0.2, FILTER_S)
     steps = [task.system.integrate(task.start_q, 1e-9 * TICK_NS * k * v) for k in range(ticks)]
     return watch, [watch.update(k * TICK_NS, q) for k, q in enumerate(steps)]
 

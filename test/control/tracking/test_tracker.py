@@ -185,7 +185,7 @@ def test_object_that_lags_while_fingers_slide_is_let_be_sooner(
 
 
 def test_time_behind_counts_from_when_it_began_anew() -> None:
-    watch = LagWatch(10.0, 0.01)
+    watch = LagWatch(10.0, 0.01, 0.5)
     assert watch.update(0, 9.0, 9.0) == 0.0 and not watch.is_lagging
     assert watch.update(T0_NS, 11.0, 0.0) == 0.0 and watch.is_lagging
     assert watch.update(3 * T0_NS, 0.0, 11.0) == 2.0
@@ -194,7 +194,7 @@ def test_time_behind_counts_from_when_it_began_anew() -> None:
 
 
 def test_error_that_swings_about_the_bound_is_one_lag() -> None:
-    watch = LagWatch(10.0, 0.01)
+    watch = LagWatch(10.0, 0.01, 0.5)
     durations = [watch.update(k * T0_NS, angle, 2.0) for k, angle in enumerate([11.0, 9.0, 12.0, 6.0, 5.0, 9.0, 11.0])]
     assert durations == [0.0, 1.0, 2.0, 3.0, 0.0, 0.0, 0.0]
 
