@@ -42,6 +42,9 @@ TOGETHER = {
     "state_fault_s": {"state_fault_s": 0.1},
     "plan_delay_s": {"plan_delay_s": 0.03},
     "h_s": {"h_s": 0.2},
+    "camera.child_frame": {"camera.child_frame": "tag", "camera.source": "tf"},
+    "camera.quaternion_wxyz": {"camera.quaternion_wxyz": [0.0, 1.0, 0.0, 0.0]},
+    "camera.object_quaternion_wxyz": {"camera.object_quaternion_wxyz": [0.0, 1.0, 0.0, 0.0]},
 }
 
 
