@@ -38,6 +38,7 @@ LEAST_BEND = 0.1  # of the largest share of a joint in closing
 BISECTIONS = 30
 FRICTION_STEPS = (1.0, 0.8, 0.65)  # shares of the friction: the margin in the cones on the way
 USEFUL_ROOM_RAD = 0.15  # more room to the joint limits does not count
+PATIENCE = 40  # samples without a better one that end a search whose best is complete
 HELD_WEIGHT = 3.0  # of the share of plants that hold the object: as much as all of `FRICTION_STEPS`
 RANDOM_SHARE = 0.4
 VARIATION_M, VARIATION_RAD = 0.003, 0.06  # standard deviations of a variation of object and joints
@@ -73,6 +74,12 @@ class GraspCandidate:
     def fraction(self) -> float:
         """Mean share of the paths at the given friction."""
         return self.fractions[0]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether more samples could add little: held in every plant, every path with least friction, room left."""
+        rolls = len(self.fractions) == len(FRICTION_STEPS) and self.fractions[-1] >= 1.0
+        return rolls and self.held >= 1.0 and self.limit_room_rad >= USEFUL_ROOM_RAD
 
     @property
     def score(self) -> float:
@@ -340,16 +347,20 @@ def object_response(system: System, q: FloatArray, pairs: IntArray) -> FloatArra
 def search_grasp(
     search: GraspSearch, samples: int, progress: Callable[[int, float], None] | None = None
 ) -> GraspCandidate | None:
-    """Return the best of so many samples; progress(count, best score) is called after each.
+    """Return the best of at most so many samples; progress(count, best score) is called after each.
 
-    `search.best` is the best so far, also where an exception ends this.
+    `search.best` is the best so far, also where an exception ends this. A complete best ends it after `PATIENCE` more.
     """
-    best = search.best
+    best, since = search.best, 0
     for count in range(samples):
         is_random = best is None or count < RANDOM_SHARE * samples
         candidate = search.sample() if is_random or best is None else search.vary(best)
         if candidate is not None and (best is None or candidate.score > best.score):
-            search.best = best = candidate
+            search.best, since = candidate, -1
+            best = candidate
+        since += 1
         if progress is not None:
             progress(count + 1, best.score if best else 0.0)
+        if best is not None and best.is_complete and since >= PATIENCE:
+            break
     return best

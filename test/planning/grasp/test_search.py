@@ -1,6 +1,7 @@
 """The search of start postures: the last links alone touch, at the start and on the way."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from contact_mpc.planning.grasp.rolling import RollingPath, roll_along
 from contact_mpc.planning.grasp.search import (
     CLEARANCE_M,
     CONTACT_GAP_M,
+    PATIENCE,
     Finger,
     GraspCandidate,
     GraspSearch,
@@ -163,3 +165,16 @@ def test_every_fingertip_comes_nearer_by_its_closing_direction() -> None:
         moved = q.copy()
         moved[system.n_q_u + finger.joints] += 1e-3 * search._closing(q, finger)
         assert distance(moved, finger) < distance(q, finger)
+
+
+def test_search_ends_once_its_best_can_hardly_be_beaten(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = load_task("allegro_ball")
+    search = search_for(task, task.start_q, ("+z",))
+    start = search.judge(task.start_q)
+    assert start is not None and not start.is_complete  # nothing held it
+    search.best = replace(start, fractions=(1.0, 1.0, 1.0), limit_room_rad=0.3, held=1.0)
+    for name in ("sample", "vary"):
+        monkeypatch.setattr(search, name, lambda *_: None)
+    counts: list[int] = []
+    assert search_grasp(search, 10 * PATIENCE, lambda count, _: counts.append(count)) is search.best
+    assert counts[-1] == PATIENCE
