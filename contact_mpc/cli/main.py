@@ -27,6 +27,9 @@ COMMANDS = {
     "import": Command("contact_mpc.cli.import_robot", "Make a system of a URDF, xacro or MJCF file of one's own."),
     "view": Command("contact_mpc.cli.view", "Show a running stack in a browser, where its goal can be dragged."),
     "list": Command("contact_mpc.cli.list", "List the tasks, planning problems, systems, robots and examples."),
+    "hardware-check": Command(
+        "contact_mpc.cli.hardware_check", "Measure a connected robot by small motions, each with consent."
+    ),
     "doctor": Command("contact_mpc.cli.doctor", "Check what is installed, what is missing and what to do about it."),
 }
 
