@@ -2,15 +2,11 @@
 
 import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
 
-import os
 import sys
-import tempfile
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -21,12 +17,8 @@ from contact_mpc.commissioning.checks import Check, Finding, run_checks
 from contact_mpc.commissioning.proposal import SIGNS, propose_robot_file, write_report
 from contact_mpc.commissioning.robot import HeldRobot
 from contact_mpc.errors import ConfigError
-from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.settings.extras import require_packages
-
-if TYPE_CHECKING:
-    from rclpy.node import Node
 
 DRIVERS = ("none", "mock")
 
@@ -56,6 +48,7 @@ def hardware_check(
     from contact_mpc.ros.driver.config import DriverConfig
     from contact_mpc.ros.driver.probe import DriverProbe
     from contact_mpc.ros.driver.robot_file import load_robot
+    from contact_mpc.ros.stack.robot_node import node_of_robot
     from contact_mpc.ros.stack.robot_parameters import OF_BRIDGE, RobotRun, robot_parameters
 
     file = load_robot(robot)
@@ -66,7 +59,7 @@ def hardware_check(
     rate_hz = float(bridge["rate_hz"])
     config = DriverConfig(**parameters["command_bridge"]["driver"])
     console, found = Console(stderr=True), list[Finding]()
-    with _node(system, namespace, domain, parameters.get("mock_driver")) as node:
+    with node_of_robot(namespace or f"/{system.config.robots[0].name}", domain, parameters.get("mock_driver")) as node:
         probe = DriverProbe(node, system, config, file.command_interface, 1.0 / rate_hz)
         held = HeldRobot(system, probe, file.command_interface, bridge["gravity_compensation"] == "robot")
         try:
@@ -88,37 +81,6 @@ def hardware_check(
         result |= {"report": str(report / "hardware_check.md"), "robot_file": str(report / "robot.yaml")}
     emit(result, as_json, _table(result))
     raise typer.Exit(0 if result["goal_met"] else EXIT_GOAL_MISSED)
-
-
-@contextmanager
-def _node(system: System, namespace: str, domain: int | None, mock: dict[str, Any] | None) -> "Iterator[Node]":
-    """Yield a node in the robot's namespace, beside a mock driver where its parameters are given."""
-    import rclpy
-    from rclpy.context import Context
-    from rclpy.node import Node
-
-    from contact_mpc.ros.stack.discovery import loopback_environment
-    from contact_mpc.ros.stack.stack import Stack, StackSpec
-
-    name = namespace or f"/{system.config.robots[0].name}"
-    if mock is not None:
-        with (
-            tempfile.TemporaryDirectory(prefix="contact_mpc_check_") as folder,
-            Stack(StackSpec(name, {"mock_driver": mock}, Path(folder), domain)) as stack,
-        ):
-            stack.start()
-            stack.bring_up()
-            yield stack.node
-        return
-    os.environ.update(loopback_environment())
-    context = Context()
-    rclpy.init(context=context, domain_id=int(os.environ.get("ROS_DOMAIN_ID") or 0) if domain is None else domain)
-    node = Node("hardware_check", namespace=name, context=context)
-    try:
-        yield node
-    finally:
-        node.destroy_node()
-        context.try_shutdown()
 
 
 def _consent(check: Check) -> bool:
