@@ -48,7 +48,7 @@ def plan(
     grasp: Annotated[
         bool, typer.Option("--grasp", help="Search a start posture instead and print it as YAML.")
     ] = False,
-    samples: Annotated[int, typer.Option(min=1, max=100000, help="Postures to try with --grasp.")] = 300,
+    samples: Annotated[int, typer.Option(min=1, max=100000, help="Postures to try with --grasp, at most.")] = 600,
     spread_deg: Annotated[
         float | None,
         typer.Option(

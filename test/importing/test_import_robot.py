@@ -205,3 +205,36 @@ def test_xacro_is_expanded(tmp_path: Path) -> None:
     (tmp_path / "hand.urdf.xacro").write_text(text.replace("${r}", "${s}"))
     with pytest.raises(ModelError, match="xacro cannot expand it"):
         import_robot(str(tmp_path / "hand.urdf.xacro"), "", tmp_path / "out", JointOptions())
+
+
+CORNERS = 0.01 * np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float)  # m
+
+
+def write_mesh(path: Path, corners: np.ndarray, faces: tuple[str, ...] = ("1 3 2", "1 2 4", "1 4 3", "2 3 4")) -> None:
+    rows = [f"v {x} {y} {z}" for x, y, z in corners.tolist()] + [f"f {face}" for face in faces]
+    path.write_text("\n".join([*rows, ""]))
+
+
+@pytest.mark.parametrize(
+    ("corners", "said"),
+    [
+        (CORNERS @ np.diag([1.0, 1.0, 0.0]) + [[0, 0, 0], [0, 0, 0], [0, 0, 0], [0.01, 0.01, 0]], "the mesh is flat"),
+        (1e5 * CORNERS, "is it in mm"),
+        (1e-6 * CORNERS, "is it in mm"),
+        (CORNERS[:3], "expected 4 or more"),
+    ],
+)
+def test_mesh_that_is_degenerate_or_huge_is_named_with_its_link(
+    bring: Import, tmp_path: Path, corners: np.ndarray, said: str
+) -> None:
+    write_mesh(tmp_path / "tip.obj", corners, ("1 2 3",) if len(corners) == 3 else ("1 3 2", "1 2 4", "1 4 3", "2 3 4"))
+    with pytest.raises(ContactMpcError, match=said) as caught:
+        bring(('<sphere radius="0.01"/>', '<mesh filename="tip.obj"/>'))
+    assert "link 'a_far'" in str(caught.value) and "tip.obj" in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_open_mesh_is_taken_as_its_hull(bring: Import, tmp_path: Path) -> None:
+    write_mesh(tmp_path / "tip.obj", CORNERS, ("1 3 2", "1 2 4"))
+    found = bring(('<sphere radius="0.01"/>', '<mesh filename="tip.obj"/>'))
+    kinds = {item.shape.kind for item in found.system.geometries if item.link == "a_far"}
+    assert kinds == {"hull"} and any("convex hull of 4 vertices" in note for note in found.assumptions)
