@@ -2,10 +2,10 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
-from click.testing import Result
 from typer.testing import CliRunner
 
 pytest.importorskip("rclpy")
@@ -16,7 +16,7 @@ from contact_mpc.commissioning import checks
 pytestmark = pytest.mark.dds
 
 
-def call(*arguments: str) -> Result:
+def call(*arguments: str) -> Any:
     return CliRunner().invoke(build_app(["hardware-check", *arguments]), ["hardware-check", *arguments])
 
 
