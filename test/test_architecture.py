@@ -1,6 +1,7 @@
 """The house, read from the syntax trees of all files: imports go one way, ROS stays in `ros`, folders stay small."""
 
 import ast
+import importlib.util
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -205,3 +206,28 @@ def test_plants_know_no_controller_and_the_bridge_no_planner() -> None:
 def test_ros_imports_are_found() -> None:
     modules = imported_modules("import rclpy.node\nfrom sensor_msgs.msg import JointState\nimport rosbags\n")
     assert {module for module in modules if is_ros(module)} == {"rclpy.node", "sensor_msgs.msg.JointState"}
+
+
+def test_the_figures_of_the_house_count_what_they_say(tmp_path: Path) -> None:
+    specification = importlib.util.spec_from_file_location("architecture", ROOT / "docs" / "architecture.py")
+    assert specification is not None and specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    many = ", ".join(f"x{k}" for k in range(11))
+    files = {
+        "contact_mpc/planning/a.py": "from contact_mpc.planning import b\nLIMIT = -2.0 * 3\nNAME = 'x'\n",
+        "contact_mpc/planning/b.py": f"from contact_mpc.planning.a import LIMIT\nA, B = 1, 2\ndef f({many}): pass\n",
+        "contact_mpc/model/c.py": "def g(self, x): pass\n",
+        "test/planning/test_a.py": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = module.figures(tmp_path)
+    assert found["circles of files"] == "1" and found["pairs of folders that import each other"] == "0"
+    assert found["most files side by side"] == "2 (`planning`)"
+    assert found["longest list of parameters"] == "11" and found["functions with more than 9 parameters"] == "1"
+    assert found["numeric constants at module level in `planning`"] == "2"
+    assert found["files of `planning` without a test of their name"] == "1 of 2"
+    today = module.figures(ROOT)
+    assert today["circles of files"] == "0" and today["pairs of folders that import each other"] == "0"
