@@ -1,4 +1,4 @@
-"""``contact-mpc view TASK``: the live view of a running stack in a browser, simulated or real."""
+"""``contact-mpc view TASK`` or ``BAG``: a running stack in a browser, simulated or real, or a recorded run."""
 
 import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from contact_mpc.cli.output import emit
+from contact_mpc.cli.view_bag import is_bag, view_bag
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.settings.extras import require_packages
@@ -17,14 +18,20 @@ from contact_mpc.view.address import LOOPBACK
 
 
 def view(
-    task: Annotated[str, typer.Argument(help="Task or system that the stack runs: a name, or the path of a YAML.")],
+    task: Annotated[str, typer.Argument(help="Task or system of the stack, a name or the path of a YAML; or a bag.")],
     port: Annotated[int, typer.Option(min=1024, max=65535, help="Port of the page.")] = 8080,
     host: Annotated[str, typer.Option(help="Address of the page; by default seen on this machine alone.")] = LOOPBACK,
     domain: Annotated[int | None, typer.Option(help="ROS domain of the stack; ROS_DOMAIN_ID where left out.")] = None,
     namespace: Annotated[str, typer.Option(help="Namespace of the stack; the first robot's name where left out.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object at the end.")] = False,
 ) -> None:
-    """Show a running stack in a browser; the goal can be dragged there, and the bridge stopped. Ends with Ctrl-C."""
+    """Show a running stack in a browser; the goal can be dragged there, and the bridge stopped. Ends with Ctrl-C.
+
+    A bag is played, without ROS: a slider for its time, a switch, its speed.
+    """
+    if is_bag(task):
+        view_bag(task, port, host, as_json)
+        return
     require_packages("view", "rclpy", "viser")
     system = _system(task)
     if domain is not None:

@@ -45,7 +45,7 @@ def build_scene(record: RunRecord, system: System, evaluation: ObjectEvaluation)
     BagError
         No joint states, fewer than two of them, or joints of the system missing in them.
     """
-    t_ns = _frame_stamps(record, evaluation)
+    t_ns = frame_stamps(record, evaluation)
     goal = evaluation.goal
     places = np.vstack([evaluation.judged.position_m[:1], evaluation.start.position_m, goal.position_m])
     q = configurations(record, system, evaluation, t_ns)
@@ -85,7 +85,14 @@ def scene_of_configurations(
     }
 
 
-def _frame_stamps(record: RunRecord, evaluation: ObjectEvaluation) -> IntArray:
+def frame_stamps(record: RunRecord, evaluation: ObjectEvaluation) -> IntArray:
+    """Return the stamps (n,), ns, of pictures of a run, while there are joint states and poses of the object.
+
+    Raises
+    ------
+    BagError
+        No joint states, or too few.
+    """
     record.need("joint_states")
     states = record.joint_states
     assert states is not None
