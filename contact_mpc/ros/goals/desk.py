@@ -29,12 +29,8 @@ State = Literal[
     "idle", "searching", "moving", "reached", "missed", "refused", "cancelled", "replaced", "holding", "lost"
 ]
 ENDED: tuple[State, ...] = ("reached", "missed", "refused", "cancelled", "replaced", "holding", "lost")
-LOST = (
-    "object_lost",
-    "not_following",
-    "model_failed",
-    "no_segment",
-)  # of the tracker: it holds until there is another reference
+LOST = ("object_lost", "not_following", "model_failed")  # of the tracker: it holds until there is another reference
+LOST_ALONE = ("no_segment",)  # who grips anew goes on after the others by itself
 START_DELAY_NS = 100_000_000  # from the hand-over at rest to the motion
 STOP_S = 0.4  # in which a cancelled motion comes to rest
 SETTLE_NS = 300_000_000  # within the tolerances for so long: reached
@@ -101,6 +97,7 @@ class GoalDesk:
         self._task, self._search = task, search
         self._system: System = task.system
         self._goes_alone = planner_of(task) == REGRASP
+        self._lost = LOST_ALONE if self._goes_alone else LOST
         self._settle_ns = SETTLE_ALONE_NS if self._goes_alone else SETTLE_NS
         self._number, self._lead_s, self._tries = 0, LEAD_S, 0
         self._next: ObjectGoal | None = None
@@ -244,7 +241,7 @@ class GoalDesk:
             self.progress = 1.0
             self._end("reached", errors)
             return self._stay() if self._goes_alone else None
-        elif tracker_status in LOST and self._motion_s() > 0.0:
+        elif tracker_status in self._lost and self._motion_s() > 0.0:
             self._end("lost", f"the tracker holds: {tracker_status}, {errors}")
             self._reference = None
         elif self._motion_s() >= self._end_s() + self._task.hold_s:

@@ -239,3 +239,11 @@ def test_a_cancelled_controller_that_goes_alone_stays_where_it_is() -> None:
     assert handed is not None and handed.plan is not None
     np.testing.assert_array_equal(handed.plan.q[-1], before)
     assert world.desk.state == "cancelled" and GoesAlone().desk.cancel() is None
+
+
+def test_who_goes_alone_is_not_given_up_for_a_moment_without_a_plan_but_where_there_is_no_way() -> None:
+    world = GoesAlone().run(0.1)
+    world.desk.take_goal(turned(40.0))
+    world.run(0.5)
+    assert world.run(0.1, status="model_failed").desk.state == "moving"
+    assert world.run(0.1, status="no_segment").desk.state == "lost"
