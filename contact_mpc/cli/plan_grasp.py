@@ -85,7 +85,7 @@ def _grasp_table(result: dict[str, Any]) -> Table:
     if "start" in result:
         for step, share in result["friction_margins"].items():
             table.add_row(f"the same with {100 * float(step):.0f} % of the friction", f"{100 * share:.0f} %")
-        table.add_row("plants that hold it (MuJoCo)", f"{100 * result['held_in_plants']:.0f} %")
+        table.add_row("plants that keep it, turned (MuJoCo)", f"{100 * result['held_in_plants']:.0f} %")
         table.add_row("conditioning of B_u, least to largest", f"{result['conditioning']:.2f}")
         table.add_row("room to joint limits on the way", f"{result['joint_limit_room_rad']:.3f} rad")
         table.add_row("normal forces", ", ".join(f"{force:.2f} N" for force in result["normal_forces_n"]))

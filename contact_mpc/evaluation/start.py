@@ -1,4 +1,4 @@
-"""A start for a task: the search for postures, held in physics, and planned from.
+"""A start for a task: the search for postures, played in physics, and planned from.
 
 The plants of the search are drawn as the trials of an evaluation are, from seeds of their own.
 """
@@ -88,8 +88,8 @@ def describe_start(task: TaskConfig, start: GraspCandidate) -> str:
         return f"fingers roll along {100 * start.fraction:.0f} % of the way of the turns alone"
     if start.held < LEAST_HELD:
         return (
-            f"the start holds the object in {100 * start.held:.0f} % of {PLANTS} plants alone (asked for: "
-            f"{100 * LEAST_HELD:.0f} %): friction, size, mass and place of the object as an evaluation draws them"
+            f"fingers that roll from the start keep the object in {100 * start.held:.0f} % of {PLANTS} plants (asked "
+            f"for: {100 * LEAST_HELD:.0f} %): friction, size, mass and place of the object as an evaluation draws them"
         )
     for axis in task.axes or ("",):
         turn = replace(task.about(axis), start_q=start.q, start_u=start.grasp.u, has_start=True)

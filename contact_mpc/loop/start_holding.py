@@ -1,9 +1,10 @@
-"""Whether the commands of a start hold the object in physics: MuJoCo, several plants, the joint impedance at rest.
+"""Whether fingers that roll as planned keep the object in physics: MuJoCo, several plants, the joint impedance.
 
-A start counts where the object stays, not where a balance of forces says that it should: a ball that lies 3 mm beside
-where the fingers expect it falls through a grasp that balances it. Each plant has friction, mass, size and offset of
-its own. The object counts as held if after `HOLD_S` it is within `MOST_M` and `MOST_DEG` of the start. Drake takes no
-part: it judges what was chosen here.
+A start counts where the object stays and turns, not where a balance of forces says that it should: a ball that lies
+3 mm beside where the fingers expect it falls through a grasp that balances it. Each plant has friction, mass, size and
+offset of its own. It holds the start for `HOLD_S`, moves along the commands of rolling fingers in `TURN_S`, without
+any correction, and counts if the object then is within `MOST_M` and `MOST_DEG` of where rolling would have brought it.
+Drake takes no part: it judges what was chosen here.
 """
 
 from collections.abc import Sequence
@@ -19,8 +20,8 @@ from contact_mpc.plants.mujoco.plant import MujocoPlant
 from contact_mpc.settings.arrays import FloatArray
 
 STEP_S = 0.002  # a third of the contacts' time constant
-HOLD_S = 0.4  # free fall takes it 0.8 m
-MOST_M, MOST_DEG = 0.008, 20.0
+HOLD_S, TURN_S = 0.4, 1.2  # free fall takes it 0.8 m in the former
+MOST_M, MOST_DEG = 0.012, 20.0  # of open-loop motion from a start that is up to 3 mm off
 
 
 class StartHolding:
@@ -42,25 +43,42 @@ class StartHolding:
             model.opt.timestep = STEP_S
         self._data = mujoco.MjData(self._models[0])
 
-    def share(self, q: FloatArray, u: FloatArray) -> float:
-        """Return the share of the plants in which the commands u (n_a,) hold the object from rest at q (n_q,)."""
-        R, p = self._system.object_pose(q)
-        return float(np.mean([self._is_near(R, p, end) for end in self.ends(q, u)]))
+    def share(self, ways: Sequence[tuple[FloatArray, FloatArray]]) -> float:
+        """Return the share of the plants that keep the object.
 
-    def ends(self, q: FloatArray, u: FloatArray) -> FloatArray:
-        """Return where each plant is after `HOLD_S` (plants, n_q)."""
+        Parameters
+        ----------
+        ways : sequence of ((n, n_q), (n, n_a) array)
+            Configurations and commands of fingers that roll, per turn; all begin in the start. Plant k goes the way
+            k mod their count.
+        """
+        kept = [
+            self._is_near(ways[k % len(ways)][0][-1], end) for k, end in enumerate(self.ends(ways))
+        ]  # fmt: skip
+        return float(np.mean(kept))
+
+    def ends(self, ways: Sequence[tuple[FloatArray, FloatArray]]) -> FloatArray:
+        """Return where each plant is at the end of its way (plants, n_q)."""
         size = mujoco.mj_stateSize(self._models[0], mujoco.mjtState.mjSTATE_FULLPHYSICS)
         first = np.empty((len(self._models), size))
         for plant, model, state in zip(self._plants, self._models, first, strict=True):
-            plant.reset(q)
+            plant.reset(ways[0][0][0])
             mujoco.mj_resetData(model, self._data)
             self._data.qpos[:] = plant.qpos
             mujoco.mj_getState(model, self._data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
-        control = np.tile(u, (len(self._models), round(HOLD_S / STEP_S), 1))
+        commands = [_spread_out(u) for _, u in ways]
+        control = np.array([commands[k % len(ways)] for k in range(len(self._models))])
         states, _ = rollout.rollout(self._models, [self._data], initial_state=first, control=control)
         return np.asarray(self._plants[0].q_from_qpos(states[:, -1, 1 : 1 + self._models[0].nq]))
 
-    def _is_near(self, R: FloatArray, p: FloatArray, q: FloatArray) -> bool:
-        R_end, p_end = self._system.object_pose(q)
+    def _is_near(self, q: FloatArray, q_end: FloatArray) -> bool:
+        (R, p), (R_end, p_end) = self._system.object_pose(q), self._system.object_pose(q_end)
         turn = np.linalg.norm(rotation_log(np.ascontiguousarray(R_end @ R.T)))
         return bool(np.linalg.norm(p_end - p) < MOST_M and np.rad2deg(turn) < MOST_DEG)
+
+
+def _spread_out(u: FloatArray) -> FloatArray:
+    """Return commands (steps, n_a) that hold the first row of u (n, n_a), then pass through all rows."""
+    times_s = STEP_S * np.arange(1, round((HOLD_S + TURN_S) / STEP_S) + 1)
+    stops_s = np.concatenate([[0.0], HOLD_S + np.linspace(0.0, TURN_S, len(u))])
+    return np.stack([np.interp(times_s, stops_s, column) for column in np.vstack([u[:1], u]).T], axis=1)

@@ -1,19 +1,16 @@
 """Start postures of a task: the search for one that serves all its turns, and one that is merely drawn."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from contact_mpc.errors import PlanError
 from contact_mpc.optimisation.trajectory import TrajoptConfig
-from contact_mpc.planning.grasp.search import GraspSearch
+from contact_mpc.planning.grasp.search import GraspSearch, Hold
 from contact_mpc.planning.trajopt.task import object_path
-from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.task import TaskConfig
 
 INSTANTS = 8
 TURN_FACTOR = 1.1  # of the turns that a start must serve, so that it has some to spare
 MOST_DRAWS = 1000
-Hold = Callable[[FloatArray, FloatArray], float]  # q, u -> share of plants that hold the object
 
 
 def make_search(task: TaskConfig, seed: int, spread_rad: float = 0.0, hold: Hold | None = None) -> GraspSearch:

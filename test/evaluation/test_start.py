@@ -26,7 +26,7 @@ def test_a_start_that_is_held_and_planned_from_counts(task: TaskConfig) -> None:
 
 
 def test_a_start_that_lets_the_object_go_does_not(task: TaskConfig) -> None:
-    assert "holds the object in 50 % of" in describe_start(task, candidate(task, LEAST_HELD - 0.25))
+    assert "keep the object in 50 % of" in describe_start(task, candidate(task, LEAST_HELD - 0.25))
 
 
 def test_a_start_whose_fingers_stop_on_the_way_does_not(task: TaskConfig) -> None:

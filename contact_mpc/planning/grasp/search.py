@@ -4,8 +4,8 @@ Random object positions and finger postures, each finger closed, by the joints t
 of its tip is `CONTACT_GAP_M` from any of the object; fingers that cannot are left open, as long as three touch (two
 where the object does not move freely). Kept when forces balance the object, then scored by rolling along every path:
 how far it gets with the given friction, then with ever less (`FRICTION_STEPS`), then the room that is left to the joint
-limits and the conditioning of what the joints can do to the object. Those that serve every path are held in a physics
-engine, where the caller has one (`GraspSearch.hold`): the share of the plants that hold the object counts most. After
+limits and the conditioning of what the joints can do to the object. Those that serve every path are played in a physics
+engine, where the caller has one (`GraspSearch.hold`): the share of the plants that keep the object counts most. After
 the first `RANDOM_SHARE` of the samples the best is varied instead.
 """
 
@@ -38,10 +38,11 @@ LEAST_BEND = 0.1  # of the largest share of a joint in closing
 BISECTIONS = 30
 FRICTION_STEPS = (1.0, 0.8, 0.65)  # shares of the friction: the margin in the cones on the way
 USEFUL_ROOM_RAD = 0.15  # more room to the joint limits does not count
-PATIENCE = 40  # samples without a better one that end a search whose best is complete
+PATIENCE = 60  # samples without a better one that end a search whose best is complete
 HELD_WEIGHT = 3.0  # of the share of plants that hold the object: as much as all of `FRICTION_STEPS`
 RANDOM_SHARE = 0.4
 VARIATION_M, VARIATION_RAD = 0.003, 0.06  # standard deviations of a variation of object and joints
+Hold = Callable[[list[tuple[FloatArray, FloatArray]]], float]
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class GraspCandidate:
     finger_share : float
         Fingers that hold, of those that could, -.
     held : float
-        Share of the plants of `GraspSearch.hold` in which the commands hold the object; NaN where none was asked.
+        Share of the plants of `GraspSearch.hold` that keep the object; NaN where none was asked.
     """
 
     q: FloatArray
@@ -113,7 +114,8 @@ class GraspSearch:
     spread_rad : float
         Half width of the box of rotation vectors by which the object is turned from q_centre, rad.
     hold : callable, optional
-        Given q (n_q,) and commands u (n_a,), the share of plants that hold the object so, 0 to 1.
+        Given configurations (n, n_q) and commands (n, n_a) of fingers that roll along each path, the share of plants
+        that keep the object, 0 to 1.
     """
 
     def __init__(
@@ -126,7 +128,7 @@ class GraspSearch:
         friction: float = 0.5,
         spread_m: float = 0.015,
         spread_rad: float = 0.0,
-        hold: Callable[[FloatArray, FloatArray], float] | None = None,
+        hold: Hold | None = None,
     ) -> None:
         self.system, self.q_centre, self.paths, self.hold = system, q_centre, paths, hold
         self.minimum_force_n, self.friction, self.spread_m = minimum_force_n, friction, spread_m
@@ -285,6 +287,7 @@ class GraspSearch:
 
     def _score(self, q: FloatArray, grasp: Grasp) -> GraspCandidate:
         fractions: list[float] = []
+        ways: list[tuple[FloatArray, FloatArray]] = []
         room = np.inf
         for step in FRICTION_STEPS:
             if fractions and fractions[-1] < 1.0:
@@ -294,21 +297,22 @@ class GraspSearch:
                 rolled = roll_along(self.system, q, path, grasp.pairs, self.minimum_force_n, step * self.friction)
                 shares.append(self._clear_instants(rolled.q, grasp.pairs) / len(path))
                 if step == 1.0:
+                    ways.append((rolled.q, rolled.u))
                     room = min(room, self._room(rolled.q) if len(rolled.q) else 0.0)
             fractions.append(float(np.mean(shares)))
         values = np.linalg.svd(object_response(self.system, q, grasp.pairs), compute_uv=False)
         share = len(grasp.pairs) / max(1, len(self._fingers))
         found = GraspCandidate(q, grasp, tuple(fractions), room, float(values[-1] / values[0]), min(1.0, share))
-        return self._try_to_hold(found)
+        return self._try_to_hold(found, ways)
 
-    def _try_to_hold(self, candidate: GraspCandidate) -> GraspCandidate:
+    def _try_to_hold(self, candidate: GraspCandidate, ways: list[tuple[FloatArray, FloatArray]]) -> GraspCandidate:
         """Return the candidate with its share of plants, where it serves every path and could become the best."""
         least = -np.inf if self.best is None else self.best.score
         if self.hold is None or candidate.fraction < 1.0 or candidate.score + HELD_WEIGHT <= least:
             return candidate
-        held = self.hold(candidate.q, candidate.grasp.u)
+        held = self.hold(ways)
         if held < 1.0:
-            self._refuse("in some plants the fingers lose the object at once")
+            self._refuse("in some plants the fingers lose the object")
         return replace(candidate, held=held)
 
     def _clear_instants(self, q: FloatArray, pairs: IntArray) -> int:
