@@ -25,6 +25,11 @@ def example(
         str | None, typer.Option(help="lcp, qp, socp or log_barrier, as far as the example allows; its own by default.")
     ] = None,
     h_s: Annotated[float | None, typer.Option("--h", help="Time step, s; the example's own by default.")] = None,
+    gripper: Annotated[str | None, typer.Option(help="Of penalty_grasp: 2p, 2, 3 or 4 fingers; 2 by default.")] = None,
+    thing: Annotated[
+        str | None, typer.Option("--object", help="Of penalty_grasp: sphere, box or bunny; sphere by default.")
+    ] = None,
+    duration: Annotated[float | None, typer.Option(help="Of penalty_grasp: simulated seconds; 1 by default.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for plots and data; out/example/NAME by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the table.")] = False,
 ) -> None:
@@ -32,7 +37,7 @@ def example(
     require_matplotlib()
     if name in EXAMPLES:
         out = prepare_folder(out or Path("out") / "example" / name)
-    result = run_example(name, Settings(formulation, h_s))
+    result = run_example(name, Settings(formulation, h_s, gripper, thing, duration))
     files = _write(result, name, out or Path())
     checks = [
         {"quantity": row.quantity, "found": row.found, "expected": row.expected, "is_met": row.is_met}

@@ -26,10 +26,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Settings:
-    """What a user may choose: formulation and time step, s; None for the example's own."""
+    """What a user may choose; None for the example's own.
+
+    formulation and time step, s; gripper, object and duration, s, of a grasp.
+    """
 
     formulation: str | None = None
     h_s: float | None = None
+    gripper: str | None = None
+    thing: str | None = None
+    duration_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,8 @@ class ExampleResult:
 def check_allowed(settings: Settings, example: str, allowed: tuple[str, ...], h_max_s: float) -> None:
     """Raise InputError where the formulation is none that the example can use, or h is out of its range."""
     if settings.formulation is not None and settings.formulation not in allowed:
-        raise InputError(f"formulation '{settings.formulation}' in example {example}; allowed: {', '.join(allowed)}")
+        names = ", ".join(allowed) or "none: leave it out"
+        raise InputError(f"formulation '{settings.formulation}' in example {example}; allowed: {names}")
     if settings.h_s is not None and not (H_MIN_S <= settings.h_s <= h_max_s):
         raise InputError(
             f"h = {settings.h_s} s in example {example}; expected a time step from {H_MIN_S:g} to {h_max_s:g} s"

@@ -10,6 +10,9 @@ STUDIES: dict[str, Command] = {
     ),
     "generality": Command("contact_mpc.cli.study.generality", "Hands x objects: grasp search, plan, disturbed turns."),
     "metric": Command("contact_mpc.cli.study.metric", "Coverage of trees: local metric, global metric, no grasps."),
+    "penalty_grasp": Command(
+        "contact_mpc.cli.study.penalty_grasp", "Grasps by penalty forces and in Bullet; energy over their parameters."
+    ),
     "push": Command(
         "contact_mpc.cli.study.push", "Perturbed pushes without and with planning again: errors, hits, figures."
     ),

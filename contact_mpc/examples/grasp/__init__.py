@@ -1,0 +1,1 @@
+"""What the example penalty_grasp is made of: grippers and objects as systems, a grasp in two engines."""
