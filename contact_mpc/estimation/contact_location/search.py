@@ -56,16 +56,17 @@ def search(
 ) -> tuple[int, float]:
     """Write the minima that explain the torques to the rows of found (n, WIDTH), unsorted; return how many.
 
-    Also the smallest chi^2 met anywhere. members: samples of the chain; spacing (n_s,), m, and wide (n_s,), the
-    friction with which samples are tried, by surface.
+    Also the smallest chi^2 met anywhere, or, where every link leaves more than the limit to joints that it does not
+    move (a hand on an arm, touched on two fingers), the least that a link leaves to them. members: samples of the
+    chain; spacing (n_s,), m, and wide (n_s,), the friction with which samples are tried, by surface.
     """
     buffer = np.zeros((7, 5))
-    count, least = 0, np.inf
+    count, least, least_rest = 0, np.inf, np.inf
     for i in members:
         s = samples.surface[i]
         body = surfaces.body[s]
         if arm.rest[body] > limit:
-            least = min(least, arm.rest[body]) if least == np.inf else least
+            least_rest = min(least_rest, arm.rest[body])
             continue
         x = row(samples.x, i)
         p = to_world(arm, s, x)
@@ -88,7 +89,7 @@ def search(
             found[count, X + k], found[count, P + k] = x[k], p[k]
             found[count, N + k], found[count, F + k] = n[k], force[k]
         count += 1
-    return count, least
+    return count, least if least < np.inf else least_rest
 
 
 @njit(**COMPILED)

@@ -116,6 +116,16 @@ def test_torques_that_no_contact_makes_are_named_with_their_residual(arm: Contac
     assert "no contact explains this, residual" in found.describe()
 
 
+def test_two_fingers_of_a_hand_on_slides_are_no_single_contact() -> None:
+    """No link moves the joints of both: the residual is what the better one cannot carry."""
+    hand = ContactLocator(load_system("allegro_door"), LocationConfig(torque_noise_nm=0.005))
+    names, tau = list(hand.system.joint_names), np.zeros(hand.system.n_a)
+    for name, value in (("index_1", 0.3), ("ring_1", 0.2)):
+        tau[names.index(name)] = value
+    (found,) = hand.locate(hand.system.q_default[hand.system.n_q_u :], tau)
+    assert found.status == "unexplained" and found.residual_nm == pytest.approx(0.2)
+
+
 @pytest.mark.parametrize("tau", [np.full(7, np.nan), np.zeros(6)])
 def test_unknown_torques_are_refused(arm: ContactLocator, tau: np.ndarray) -> None:
     with pytest.raises(InputError, match="tau_ext"):
