@@ -50,12 +50,12 @@ def test_plan_of_another_system_is_refused(problem: Problem) -> None:
         task_of_plan(load_problem("planar_hand_ball"), resting_plan(problem))
 
 
-@pytest.mark.parametrize("way", ["played_once", "played_uncorrected", "open_loop", "tracked", "replanned"])
+@pytest.mark.parametrize("way", ["played_once", "played_uncorrected", "open_loop", "tracked", "replanned", "corrected"])
 def test_success_is_judged_by_the_true_object(problem: Problem, way: str) -> None:
     at_goal = with_goal(problem, {"box_x_m": 0.0, "box_y_m": 0.504, "box_turn_rad": 0.0})
     done = execute(at_goal, resting_plan(at_goal), way, "mujoco", 0, 0.0)
     assert done.is_success, done.reason
     assert done.position_error_mm == pytest.approx(4.0, abs=0.5)
-    if way not in ("replanned", "played_uncorrected"):  # they would grow trees
+    if way not in ("replanned", "corrected", "played_uncorrected"):  # they would grow trees
         missed = execute(problem, resting_plan(problem), way, "mujoco", 0, 0.0)
         assert not missed.is_success and "off" in missed.reason
