@@ -26,6 +26,7 @@ class PenaltyPlant:
         self._system, self._perturbation = system, perturbation
         self._actuation = Actuation(system, interface, perturbation, gravity_compensation)
         self._engine = PenaltyEngine(system, perturbation=perturbation)
+        self._engine.settle_forces()  # compiles now, not in the first step of a run
         self.reset(system.q_default)
 
     @property
