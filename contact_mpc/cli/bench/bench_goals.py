@@ -13,12 +13,14 @@ from rich.table import Table
 from contact_mpc.cli.compiling import compile_first
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
 from contact_mpc.errors import ConfigError
-from contact_mpc.task.task import AXES_W, load_task
+from contact_mpc.task.task import load_task
 
 if TYPE_CHECKING:
     from contact_mpc.ros.measure.goal_bench import GoalRow
 
 CLOCKS = ("lockstep", "realtime")
+COLUMNS = ("reached", "missed", "refused", "cancelled", "replaced", "lost", "hang", "violations", "orphans")
+SPATIAL = 6  # velocities of a free body; others turn about their task's axis
 
 
 def bench_goals(
@@ -51,10 +53,10 @@ def bench_goals(
     if clock not in CLOCKS:
         raise ConfigError(f"--clock {clock} is unknown; allowed: {', '.join(CLOCKS)}")
     config, rows, end = load_task(task), list["GoalRow"](), ""
-    axes = np.array([AXES_W[name] for name in config.axes]) if config.system.n_v_u < 6 and config.axes else None
-    if config.system.n_v_u < 6 and axes is None:
-        axes = np.array([config.goal.axis_W, -config.goal.axis_W])
-    asked = draw_goals(goals, seed, turn_deg or None, axes)
+    is_free = config.system.n_v_u >= SPATIAL
+    asked = draw_goals(
+        goals, seed, turn_deg or None, None if is_free else np.array([config.goal.axis_W, -config.goal.axis_W])
+    )
     with tempfile.TemporaryDirectory(prefix="contact_mpc_goals_") as temporary:
         folder = Path(temporary) if logs is None else logs.resolve()
         folder.mkdir(parents=True, exist_ok=True)
@@ -102,10 +104,9 @@ def _torque_rate(parameters: dict[str, dict[str, Any]]) -> float:
 
 def _table(result: dict[str, Any]) -> Table:
     table = Table(title=f"{result['goals']} of {result['asked']} goals to {result['task']}, {result['clock']}")
-    for name in ("reached", "missed", "refused", "cancelled", "replaced", "lost", "hang", "violations", "orphans"):
+    for name in COLUMNS:
         table.add_column(name, justify="right")
-    keys = ("reached", "missed", "refused", "cancelled", "replaced", "lost", "hang", "violations", "orphans")
-    table.add_row(*(str(result[key]) for key in keys))
+    table.add_row(*(str(result[name]) for name in COLUMNS))
     table.caption = (
         f"reached {100 * result['reached_share']:.0f} % of those waited for, in {result['reach_s']['median']:.1f} s, "
         f"{result['angle_error_deg']['median']:.1f} deg, {result['position_error_mm']['median']:.1f} mm (medians)"

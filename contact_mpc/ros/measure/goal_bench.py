@@ -183,9 +183,7 @@ class GoalBench:
 
     def _row(self, end: str, elapsed_s: float, asked: Asked, outcome: GoalOutcome) -> GoalRow:
         turn_deg = float(np.rad2deg(np.arccos(np.clip(0.5 * (np.trace(asked.turn) - 1.0), -1.0, 1.0))))
-        return GoalRow(
-            end, elapsed_s, turn_deg, outcome.angle_error_deg, outcome.position_error_mm, outcome.message
-        )  # fmt: skip
+        return GoalRow(end, elapsed_s, turn_deg, outcome.angle_error_deg, outcome.position_error_mm, outcome.message)
 
     def _spin(self) -> GoalOutcome:
         """Judge what was commanded and return what the stack says."""
