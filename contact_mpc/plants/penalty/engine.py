@@ -165,7 +165,10 @@ class PenaltyEngine:
 
     def _find(self, y: FloatArray) -> None:
         """Place bodies and find all overlaps of a state."""
-        place(self.scene, self.work, y, self.n_q)
+        try:
+            place(self.scene, self.work, y, self.n_q)
+        except ValueError as error:  # compiled code raises no error of this package
+            raise InputError(f"{error}: bodies overlap too deeply; start them apart or take method manifold") from error
         work, spheres = self.work, self.scene.spheres
         for i in self._booleans:
             a, b, body_a, body_b, _ = self.scene.pairs[i]
@@ -236,7 +239,10 @@ class PenaltyEngine:
             **self._tolerances,
         )  # fmt: skip
         if found.status < 0:
-            raise ArithmeticError(f"the penalty engine stopped at {found.t[-1]:.6g} s: {found.message}")
+            raise InputError(
+                f"the penalty engine stopped at {found.t[-1]:.6g} s ({found.message.strip().rstrip('.')}); lower the "
+                "stiffness, the damping or gamma, or start bodies further apart"
+            )
         steps = np.diff(found.t)
         if len(steps) > 1:  # the last one is cut off at the end
             self._step_s = float(steps[-2])

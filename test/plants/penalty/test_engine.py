@@ -144,6 +144,15 @@ def engine_mesh():
     return solid_of(Shape("box", (0.1, 0.1, 0.1), Pose(np.eye(3), np.zeros(3)))).mesh
 
 
+def test_steps_that_cannot_be_made_end_in_one_line_with_a_remedy(
+    make_table: MakeTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = PenaltyEngine(make_table("ball", (0.0, 0.0, -G), 0.0599))
+    monkeypatch.setattr(engine, "rate", lambda *_: np.full(len(engine.y), np.nan))
+    with pytest.raises(InputError, match="penalty engine stopped at 0 s .*lower the stiffness"):
+        engine.advance(1e-3, np.zeros(engine.n_v))
+
+
 def test_deep_overlap_is_refused_and_names_the_bodies(make_table: MakeTable) -> None:
     engine = PenaltyEngine(make_table("ball", (0.0, 0.0, -G), 0.02))
     with pytest.raises(InputError, match="ball and top overlap by .* cm\\^3"):

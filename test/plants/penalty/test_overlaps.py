@@ -104,6 +104,13 @@ def test_libigl_finds_the_same_volumes() -> None:
         assert by_convex_clip(BALL, CAPSULE, R, p)[VOLUME] == pytest.approx(expected, rel=1e-9, abs=1e-16)
 
 
+def test_clip_without_room_says_so_and_writes_nowhere_else() -> None:
+    corners = corners_of(BALL)
+    chains, caps = np.zeros((2, 8, 9)), np.zeros((3, len(corners)))
+    with pytest.raises(ValueError, match="too many triangles"):
+        clip_mesh(corners, _sphere(BALL), BOX.planes, chains, caps, np.zeros(WIDTH), np.zeros((PIECES, 6)))
+
+
 def test_box_on_a_plane_overlaps_by_its_footprint() -> None:
     ground = solid_of(Shape("half_space", (), AT_ORIGIN))
     row = by_convex_clip(BOX, ground, np.eye(3), np.array([0.0, 0.0, -0.03 + 1e-3]))
