@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from contact_mpc.planning.push.program.compiler import find_compiler
+from contact_mpc.settings.middleware import middleware_remedy
 from contact_mpc.settings.resources import share_directory
 
 Status = Literal["ok", "warn", "missing"]
@@ -109,7 +110,7 @@ def check_rclpy() -> Check:
     probe = subprocess.run([sys.executable, "-c", _RCLPY_PROBE], capture_output=True, text=True, timeout=60)
     if probe.returncode != 0:
         reason = probe.stderr.strip().splitlines()[-1] if probe.stderr.strip() else f"exit code {probe.returncode}"
-        return Check("rclpy", "missing", reason, "demo", _rclpy_remedy())
+        return Check("rclpy", "missing", reason, "demo", middleware_remedy(probe.stderr) or _rclpy_remedy())
     path, rmw = probe.stdout.split("\n")[:2]
     return Check("rclpy", "ok", f"{_rclpy_origin(path)}, {rmw}", "demo")
 

@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit, require_writable
 from contact_mpc.cli.plan_grasp import GraspOptions, find_grasp, progress_bar
 from contact_mpc.cli.plan_tree import plan_by_tree
 from contact_mpc.errors import ConfigError
@@ -72,6 +72,7 @@ def plan(
     if _choose_method(task, method) == "rrt":
         if settings or grasp or axis or write:
             raise ConfigError("--set, --grasp and --axis belong to --method trajopt; parameters of rrt are in its YAML")
+        require_writable(report)
         plan_by_tree(task, goal or [], seed, nodes, out, report, is_confirmed, as_json)
     if goal or nodes or report or is_confirmed:
         raise ConfigError(

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit, require_writable
 from contact_mpc.settings.extras import require_packages
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def replay(
 ) -> None:
     """Feed a bag to the same core without ROS; the exit code is 0 only if all comes out as recorded."""
     require_packages("replay", "rosbags", *(() if report is None else ("plotly",)))
+    require_writable(report)
     from contact_mpc.bags.sources import describe_difference, find_system
 
     with _progress() as progress:

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from contact_mpc.cli.output import emit
+from contact_mpc.cli.output import emit, require_writable
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import load_system
@@ -30,6 +30,7 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Show what is in a system or a task: parts, layout of q, shapes, gaps of the start, derived values, the scene."""
+    require_writable(report)
     task = load_task(name) if is_task(name) else None
     system = task.system if task else load_system(name)
     q = task.start_q if task else system.q_default

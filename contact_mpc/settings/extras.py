@@ -4,6 +4,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from contact_mpc.errors import ConfigError
+from contact_mpc.settings.middleware import require_middleware
 
 EXTRA_OF = {
     "rclpy": "ros",
@@ -22,6 +23,8 @@ EXTRA_OF = {
 def require_packages(purpose: str, *packages: str) -> None:
     """Raise ConfigError where a package is not installed; says what for, which extra has it, and how to get it.
 
+    Of rclpy also where it lacks the middleware that the environment asks for, see `require_middleware`.
+
     Parameters
     ----------
     purpose : str
@@ -34,6 +37,8 @@ def require_packages(purpose: str, *packages: str) -> None:
         advice = install_command(dict.fromkeys(EXTRA_OF[name] for name in missing))
         ros = ", or source a ROS 2 installation" if "rclpy" in missing else ""
         raise ConfigError(f"{purpose} needs {', '.join(missing)}; install with: {advice}{ros}")
+    if "rclpy" in packages:
+        require_middleware()
 
 
 def install_command(extras: "dict[str, None]") -> str:

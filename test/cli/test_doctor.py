@@ -67,6 +67,15 @@ def test_broken_rclpy_of_a_sourced_ros_points_to_its_setup(monkeypatch: pytest.M
     assert "/opt/ros/jazzy" in checks.check_rclpy().remedy
 
 
+def test_another_middleware_than_there_is_gets_its_own_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RMW_IMPLEMENTATION", "rmw_nobody_cpp")
+    monkeypatch.delenv("ROS_DISTRO", raising=False)
+    check = checks.check_rclpy()
+    assert (
+        check.status == "missing" and "unset RMW_IMPLEMENTATION" in check.remedy and "pip install" not in check.remedy
+    )
+
+
 def test_absent_browser_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(checks.sys, "executable", "/nowhere/python")

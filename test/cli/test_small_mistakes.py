@@ -76,7 +76,22 @@ def test_a_misspelt_task_is_answered_with_the_one_meant() -> None:
     assert code == 2 and "did you mean allegro_ball?" in errors
 
 
-@pytest.mark.parametrize("command", [("run", "allegro_ball"), ("evaluate", "allegro_ball")])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "allegro_ball"),
+        ("evaluate", "allegro_ball"),
+        ("show", "planar_hand_ball"),
+        ("plan", "planar_hand_ball", "--method", "rrt"),
+        ("replay", "no_such_bag"),
+        ("study", "tracking", "--what", "ablation"),
+        ("study", "generality"),
+        ("study", "execution"),
+        ("study", "push"),
+        ("study", "metric"),
+        ("study", "smoothing"),
+    ],
+)
 def test_an_unusable_report_folder_is_found_before_the_run(command: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     code, _, errors = invoke(*command, "--report", str(tmp_path / "file" / "page"))

@@ -6,6 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from contact_mpc.cli.main import build_app
+from contact_mpc.cli.study.tracking import choose_rows
+from contact_mpc.evaluation.variants import Variant
 
 TASK = """
 name: float
@@ -37,17 +39,25 @@ def study(tmp_path):
 
 def test_rows_run_the_same_trials_and_count_pairs(study):
     result = json.loads(study("--what", "ablation", "--trials", "3", "--only", "one", "--json").stdout)
-    assert [row["label"] for row in result["rows"]] == ["one step", "one iteration per command"]
+    assert [row["label"] for row in result["rows"]] == ["as configured", "one step", "one iteration per command"]
     for row in result["rows"]:  # nothing touches the object, so that no ingredient matters
         assert (row["trials"], row["gained"], row["lost"], row["p_value"]) == (3, 0, 0, 1.0)
         assert row["success_rate"] == result["rows"][0]["success_rate"]
+
+
+def test_chosen_rows_count_against_the_row_that_all_count_against():
+    rows = [Variant("ablation", label) for label in ("as configured", "one step", "ten steps")]
+    assert [row.label for row in choose_rows(rows, "ten")] == ["as configured", "ten steps"]
+    assert [row.label for row in choose_rows(rows, "configured")] == ["as configured"]
+    points = [Variant("delay", str(value), value=float(value)) for value in (0, 10)]
+    assert choose_rows(points, "10") == points[1:]  # rows over a value are not paired
 
 
 def test_scaled_disturbances_are_other_trials(study):
     options = ["--what", "ablation", "--trials", "2", "--only", "one step", "--json"]
     plain, twice = (json.loads(study(*options, *more).stdout) for more in ((), ("--disturbance-scale", "2")))
     assert (plain["conditions"], twice["conditions"]) == ("drake", "drake, deviations x 2")
-    offsets = [result["rows"][0]["position_error_mm"]["median"] for result in (plain, twice)]
+    offsets = [result["rows"][1]["position_error_mm"]["median"] for result in (plain, twice)]
     assert offsets[1] > 1.5 * offsets[0] > 0.0  # it floats where it was put
 
 
@@ -86,7 +96,7 @@ def test_page_has_a_plot_per_group_and_the_table(study, tmp_path):
     ("options", "message"),
     [
         (["--what", "luck"], "allowed: ablation, grasp, sensitivity, comparison"),
-        (["--what", "ablation", "--only", "magic"], "--only magic matches no row of ablation"),
+        (["--what", "ablation", "--only", "magic"], "--only magic matches no row; there are: as configured"),
         (["--what", "ablation", "--plant", "bullet"], "allowed: drake, mujoco"),
     ],
 )

@@ -20,7 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from contact_mpc.cli.plan_tree import candidates
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit, require_writable
 from contact_mpc.cli.trials import DisturbanceScale
 from contact_mpc.errors import ConfigError, PlanError
 from contact_mpc.evaluation.campaign import run_parallel
@@ -59,6 +59,7 @@ def execution(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Execute plans of trees in a plant: open loop, tracked, and with planning again."""
+    require_writable(report)
     if plant not in ENGINES:
         raise ConfigError(f"--plant {plant} is unknown; allowed: {', '.join(ENGINES)}")
     if unknown := sorted(set(way or ()) - set(WAYS)):

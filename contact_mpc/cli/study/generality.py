@@ -19,7 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from contact_mpc.cli.compiling import compile_first
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit, require_writable
 from contact_mpc.errors import ContactMpcError
 from contact_mpc.evaluation.campaign import run_parallel
 from contact_mpc.evaluation.cases import make_cases
@@ -80,6 +80,7 @@ def generality(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Bring hands and objects together: grasp search, plan, disturbed trials; two minutes of CPU time per cell."""
+    require_writable(report)
     PLANTS.check(plant)
     compile_first(plant)
     options = CellOptions(trials, seed, samples, turn, plant)

@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit, require_writable
 from contact_mpc.planning.tree.coverage import build_space, measure_coverage
 from contact_mpc.planning.tree.problem import load_problem, with_ranges, with_rrt
 from contact_mpc.planning.tree.problem_config import Range
@@ -84,6 +84,7 @@ def metric(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Compare coverage with the local metric, the global one, and without contact sampling."""
+    require_writable(report)
     check_backend(backend)
     paths = {Path(name).stem: load_problem(name).path for name in problems or SPACES}
     tasks = [

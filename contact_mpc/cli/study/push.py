@@ -19,7 +19,7 @@ from rich.table import Table
 
 from contact_mpc.cli.compiling import compile_first
 from contact_mpc.settings.plain_values import to_plain
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit, require_writable
 from contact_mpc.errors import ConfigError
 from contact_mpc.task.node_parameters import default_parameter_file
 from contact_mpc.task.task import TaskConfig, load_task
@@ -59,6 +59,7 @@ def push(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Push an object with perturbed friction, mass and start, without and with planning again while it runs."""
+    require_writable(report)
     chosen = modes or list(MODES)
     unknown = [mode for mode in chosen if mode not in MODES]
     PLANTS.check(plant)

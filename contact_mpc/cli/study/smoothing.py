@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
+from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit, require_writable
 from contact_mpc.optimisation.trajectory import RollOut
 from contact_mpc.planning.tree.direct import DirectProblem
 from contact_mpc.planning.trajopt.gradients import exact_roll_out, randomized_roll_out
@@ -34,6 +34,7 @@ def smoothing(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Compare smoothed, exact and randomized gradients in trajectory optimisation."""
+    require_writable(report)
     table: dict[str, dict[str, Any]] = {}
     with Console(stderr=True).status("study smoothing") as status:
         for name in problems or PROBLEMS:

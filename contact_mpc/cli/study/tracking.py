@@ -17,7 +17,7 @@ from rich.table import Table
 
 from contact_mpc.cli.compiling import compile_first
 from contact_mpc.settings.plain_values import to_plain
-from contact_mpc.cli.output import EXIT_INTERRUPTED, emit
+from contact_mpc.cli.output import EXIT_INTERRUPTED, emit, require_writable
 from contact_mpc.cli.trials import DisturbanceScale, NoiseScale, run_trials, show_cases
 from contact_mpc.evaluation.cases import ALL
 from contact_mpc.errors import ConfigError, StackError
@@ -58,7 +58,9 @@ def tracking(
     backend: Annotated[str, typer.Option(help="Who runs them, of joblib: loky, dask or ray.")] = "loky",
     disturbance_scale: DisturbanceScale = 1.0,
     noise_scale: NoiseScale = 1.0,
-    only: Annotated[str, typer.Option(help="Only rows whose group or label contains this text.")] = "",
+    only: Annotated[
+        str, typer.Option(help="Only rows whose group or label contains this text, and the row they count against.")
+    ] = "",
     params: Annotated[
         Path | None, typer.Option(help="Parameter file of the nodes; by default that of the task in config/nodes.")
     ] = None,
@@ -71,6 +73,7 @@ def tracking(
     CPU time: 3 s per trial and row of allegro_ball; it has 12 rows of ablation, 5 of starts, 24 of sensitivity that
     differ, and 6 of comparison, of which the last, of 40 samples, takes several times as long; 18 of cameras.
     """
+    require_writable(report)
     if what not in STUDIES:
         raise ConfigError(f"--what {what} is unknown; allowed: {', '.join(STUDIES)}")
     PLANTS.check(plant)
@@ -79,9 +82,7 @@ def tracking(
     parameters = params or default_parameter_file(config)
     base = load_loop_config(parameters, plant)
     friction = float(np.mean([pair.mu for pair in config.system.pairs]))
-    variants = [item for item in build_variants(what, base, friction) if only in item.group or only in item.label]
-    if not variants:
-        raise ConfigError(f"--only {only} matches no row of {what}")
+    variants = choose_rows(build_variants(what, base, friction), only)
     compile_first(plant)
     cases = {start: _make_cases(config, axis, start) for start in dict.fromkeys(item.start_seed for item in variants)}
     specs = [
@@ -106,6 +107,22 @@ def tracking(
         result["report"] = write_result_page("tracking", result, report)
     emit(result, as_json, make_table(result))
     raise typer.Exit(EXIT_INTERRUPTED if is_interrupted else 0)
+
+
+def choose_rows(variants: list[Variant], only: str) -> list[Variant]:
+    """Return the rows whose group or label contains a text, after the first row where all count against that.
+
+    Raises
+    ------
+    ConfigError
+        No row contains it.
+    """
+    chosen = [item for item in variants if only in item.group or only in item.label]
+    if not chosen:
+        labels = dict.fromkeys(item.label if item.value is None else item.group for item in variants)
+        raise ConfigError(f"--only {only} matches no row; there are: {', '.join(labels)}")
+    first = variants[0]
+    return chosen if first.value is not None or first in chosen else [first, *chosen]
 
 
 def _describe_conditions(plant: str, disturbance_scale: float, noise_scale: float) -> str:
