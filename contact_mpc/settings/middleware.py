@@ -26,7 +26,7 @@ def require_middleware() -> None:
 
 
 def middleware_remedy(stderr: str) -> str:
-    """Return what to do where rclpy failed, with this on stderr, because of the middleware that was asked for, or ""."""
+    """Return what to do where rclpy failed with this on stderr for want of the middleware asked for, or ""."""
     name, distribution = os.environ.get(VARIABLE, ""), os.environ.get("ROS_DISTRO")
     if not name or name not in stderr:
         return ""

@@ -58,9 +58,7 @@ def tracking(
     backend: Annotated[str, typer.Option(help="Who runs them, of joblib: loky, dask or ray.")] = "loky",
     disturbance_scale: DisturbanceScale = 1.0,
     noise_scale: NoiseScale = 1.0,
-    only: Annotated[
-        str, typer.Option(help="Only rows whose group or label contains this text, and the row they count against.")
-    ] = "",
+    only: Annotated[str, typer.Option(help="Only rows with this text in group or label, and the first.")] = "",
     params: Annotated[
         Path | None, typer.Option(help="Parameter file of the nodes; by default that of the task in config/nodes.")
     ] = None,
