@@ -107,8 +107,8 @@ def evaluate(
             "noise-scale": (noise_scale, 1.0),
         }, settings or [],
     )  # fmt: skip
-    for failure in result["failures"]:
-        failure["command"] = f"{repeat} --trial-seed {failure['seed']}"
+    for trial in (*result["failures"], *result["outcomes"]):
+        trial["command"] = f"{repeat} --trial-seed {trial['seed']}"
     if report is not None:
         from contact_mpc.report.pages import write_result_page
 

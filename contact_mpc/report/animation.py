@@ -27,6 +27,7 @@ AXIS_COLOURS = ((0.85, 0.16, 0.16), (0.13, 0.6, 0.2), (0.15, 0.32, 0.85))
 GOAL_ALPHA = 0.42
 AXIS_LENGTH = 1.35  # of the object's radius
 NO_OBJECT_M = 0.04
+LEAST_LEVEL = 0.999  # cosine of the tilt up to which a half space is the ground
 IDENTITY = [1.0, 0.0, 0.0, 0.0]
 
 
@@ -80,9 +81,21 @@ def scene_of_configurations(
         "bodies": bodies,
         "markers": _markers(system, links, goal, radius),
         "camera": _camera(points, places, radius),
-        "floor_z": float(min(points[:, :, 2].min(), places[:, 2].min() - radius)) - 0.35 * radius,
+        "floor_z": _floor(system, points, places, radius),
         "grid": _round_length(radius),
     }
+
+
+def _floor(system: System, points: FloatArray, places: FloatArray, radius: float) -> float:
+    """Return the height of the drawn floor, m: of the ground where there is one, else somewhat below everything."""
+    grounds = [
+        item.X_BG.p[2]
+        for item in system.geometries
+        if item.shape.kind == "half_space" and item.body < 0 and item.X_BG.R[2, 2] > LEAST_LEVEL
+    ]
+    if grounds:
+        return float(max(grounds))
+    return float(min(points[:, :, 2].min(), places[:, 2].min() - radius)) - 0.35 * radius
 
 
 def frame_stamps(record: RunRecord, evaluation: ObjectEvaluation) -> IntArray:

@@ -1,5 +1,6 @@
 """The page of ``contact-mpc evaluate``: rates by axis and by disturbance, errors of every trial, the failures."""
 
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,47 @@ def render_evaluation_report(result: dict[str, Any]) -> str:
         f"{result['plant']} · {result['controller']} · seed {result['seed']} · {result['trials']} trials · goal met "
         f"{100 * result['success_rate']:.1f} % (95 %: {100 * low:.1f} to {100 * high:.1f} %) · {result['drops']} drops"
     )
-    failures = [["run it again", "axis", "reason"]]
-    failures += [
-        [item.get("command", f"seed {item['seed']}"), item["axis"], item["reason"]] for item in result["failures"]
-    ]
-    return render_page(result["task"], subtitle, build_figures(result), {"Failures": failures})
+    tables = {"Rates": _rates(result), "Failures": _failures(result), "Trials, the worst first": _trials(result)}
+    return render_page(result["task"], subtitle, build_figures(result), tables, result.get("goal_met"))
+
+
+def _rates(result: dict[str, Any]) -> list[list[str]]:
+    head = ["axis", "trials", "goal met, %", "95 %", "looser, %", "drops", "median deg", "median mm"]
+    return [head, *(_rate(name, group) for name, group in {"all": result, **result["by_axis"]}.items())]
+
+
+def _rate(name: str, group: dict[str, Any]) -> list[str]:
+    low, high = group["success_interval_95"]
+    errors = [group.get(key) for key in ("angle_error_deg", "position_error_mm")]
+    return [
+        name, str(group["trials"]), f"{100 * group['success_rate']:.1f}", f"{100 * low:.1f} to {100 * high:.1f}",
+        f"{100 * group['loose_success_rate']:.1f}", str(group["drops"]),
+        *("-" if item is None else f"{item['median']:.2f}" for item in errors),
+    ]  # fmt: skip
+
+
+def _failures(result: dict[str, Any]) -> list[list[str]]:
+    rows = [["run it again", "axis", "reason"]]
+    return rows + [[_again(item), item["axis"], item["reason"]] for item in result["failures"]]
+
+
+def _trials(result: dict[str, Any]) -> list[list[str]]:
+    """Return all trials: those that missed the goal, then the others, each by their errors in tolerances."""
+    limits = {"angle_error_deg": result["tolerance_deg"], "position_error_mm": result["tolerance_mm"]}
+
+    def badness(item: dict[str, Any]) -> tuple[bool, float]:
+        errors = [inf if item[key] is None else item[key] / limit for key, limit in limits.items()]
+        return not item["goal_met"], max(errors)
+
+    rows = [["run it again", "axis", "goal met", "deg", "mm"]]
+    for item in sorted(result["outcomes"], key=badness, reverse=True):
+        errors = ("-" if item[key] is None else f"{item[key]:.2f}" for key in limits)
+        rows.append([_again(item), item["axis"], "yes" if item["goal_met"] else "no", *errors])
+    return rows
+
+
+def _again(item: dict[str, Any]) -> str:
+    return str(item.get("command", f"seed {item['seed']}"))
 
 
 def build_figures(result: dict[str, Any]) -> list[Figure]:

@@ -30,7 +30,9 @@ def write_execution_report(
             write_text(folder / f"{name}.html", _page(load_problem(paths[name]), item))
     subtitle = f"{result['plant']} · disturbances x {result['disturbance_scale']:g} · seed {result['seed']}"
     tables = {"Success, %": _rows(result), "Failures": _failures(result)}
-    return write_page(folder / "execution.html", "Plans executed in physics", subtitle, [_bars(result)], tables)
+    return write_page(
+        folder / "execution.html", "Plans executed in physics", subtitle, [_bars(result)], tables, result["goal_met"]
+    )
 
 
 def _bars(result: dict[str, Any]) -> Figure:

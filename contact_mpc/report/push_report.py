@@ -61,7 +61,7 @@ def write_push_report(result: dict[str, Any], system: System, runs: Sequence[Pus
     for k, run in enumerate(runs):
         figures += [_joints(k, run, system), _tool(k, run, system), _force(k, run), _percussion(k, run)]
     tables = {"Errors at the end": _table(result)}
-    return write_page(folder.expanduser() / "push.html", "Pushes", subtitle, figures, tables)
+    return write_page(folder.expanduser() / "push.html", "Pushes", subtitle, figures, tables, result["goal_met"])
 
 
 def _errors(result: dict[str, Any]) -> Figure:

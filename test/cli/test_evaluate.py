@@ -208,5 +208,6 @@ def test_page_shows_every_trial_and_failure(task_file, tmp_path):
     data = json.loads(page.split('id="data">')[1].split("</script>")[0].replace("<\\/", "</"))
     assert {"by_axis", "errors", "by_friction", "by_offset_x_mm"} <= set(data)
     assert sum(len(trace["x"]) for trace in data["errors"]["data"]) == 4 == len(result["outcomes"])
-    for failure in result["failures"]:
-        assert failure["command"] in page
+    assert all(trial["command"] in page for trial in (*result["failures"], *result["outcomes"]))
+    assert f'<p class="verdict {"met" if result["goal_met"] else "missed"}">' in page
+    assert all(f"<h2>{title}</h2>" in page for title in ("Rates", "Trials, the worst first", "Provenance"))

@@ -60,6 +60,12 @@ def test_report_states_values_limits_and_provenance_escaped(report, finger_syste
     assert "turn <ball>" not in text
 
 
+def test_a_second_axis_has_round_ticks_of_its_own(record, finger_system, finger_task):
+    context = (record, finger_system, finger_task, evaluate_object(record, finger_task))
+    layout = next(item for item in build_figures(context) if item.key == "estimate_error").layout
+    assert layout["yaxis2"]["tickmode"] == "auto"
+
+
 def test_every_plot_that_the_bag_has_data_for_is_there(record, finger_system, finger_task):
     context = (record, finger_system, finger_task, evaluate_object(record, finger_task))
     assert [figure.key for figure in build_figures(context)] == [

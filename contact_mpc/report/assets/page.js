@@ -17,7 +17,8 @@
   const options = { responsive: true, displaylogo: false, displayModeBar: "hover", modeBarButtonsToRemove: ["select2d", "lasso2d"] };
   for (const [key, figure] of Object.entries(data.figures)) {
     const element = document.getElementById(`plot-${key}`);
-    Plotly.newPlot(element, figure.data, figure.layout, options).then(() => {
+    const { data: traces, layout } = themed(figure);
+    Plotly.newPlot(element, traces, layout, options).then(() => {
       element.dataset.drawn = "true";
       const isTime = (element.layout.xaxis.title.text || "").startsWith("time");
       if (player && isTime) element.on("plotly_click", event => player.seek(event.points[0].x));

@@ -131,7 +131,8 @@ def plot_estimate_error(context: Context) -> Figure | None:
     figure = Figure("estimate_error", "Estimation error", "State estimator against the plant's ground truth.")
     figure.axes("angle, deg", rangemode="tozero")
     figure.phases(evaluation)
-    figure.layout["yaxis2"] = axis("distance, mm", overlaying="y", side="right", rangemode="tozero", showgrid=False)
+    right = axis("distance, mm", overlaying="y", side="right", rangemode="tozero", showgrid=False)
+    figure.layout["yaxis2"] = {**right, "tickmode": "auto"}  # else at the heights of the left ticks: 0.764
     figure.layout["margin"] = {"l": 58, "r": 58, "t": 26, "b": 44}
     figure.line(t_s, angles_deg(estimate.quaternion_wxyz, true.quaternion_wxyz), "orientation, deg", TRUE)
     distance = 1e3 * np.linalg.norm(estimate.position_m - true.position_m, axis=1)
