@@ -7,6 +7,8 @@ where it says). A file without one, of numba alone, counts if it unpickles.
 Processes may share a folder: each file is replaced whole, and the folder is locked while an index and what it names are
 read or written. numba alone gives two processes that compile two signatures at once the same file, and one of them then
 runs the code of the other; and it names a file in the index before it has written it.
+
+Code is compiled again where anything that it depends on has changed (`source_stamp`), not its own file alone.
 """
 
 import fcntl
@@ -19,6 +21,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from numba.core import caching
+
+from contact_mpc.settings.source_stamp import source_stamp
 
 MARK = b"\ncontact_mpc sha256 "
 TRAILER = len(MARK) + hashlib.sha256().digest_size
@@ -77,8 +81,13 @@ class CheckedCacheFile(caching.IndexDataCacheFile):  # type: ignore[misc]  # num
 
 
 def install() -> None:
-    """Let functions that are compiled from now on keep their code in checked files."""
+    """Let functions that are compiled from now on keep their code in checked files, by all that it depends on."""
     caching.IndexDataCacheFile = CheckedCacheFile
+    caching._SourceFileBackedLocatorMixin.get_source_stamp = _stamp
+
+
+def _stamp(locator: Any) -> str:
+    return source_stamp(locator._py_file)
 
 
 @contextmanager
