@@ -15,8 +15,10 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from contact_mpc.cli.compiling import compile_first
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
 from contact_mpc.errors import ConfigError, PlanError
+from contact_mpc.loop.compile_ahead import TREE as TREE_CODE
 from contact_mpc.task.plan import Plan, save_plan
 from contact_mpc.planning.tree.plan import GlobalPlan, plan_globally
 from contact_mpc.planning.tree.problem import Problem, load_problem, with_goal
@@ -108,6 +110,7 @@ def grow(name: str, seed: int) -> GlobalPlan:
 
 
 def _grow(problem: Problem, seed: int, nodes: int | None) -> GlobalPlan:
+    compile_first("drake", TREE_CODE)
     planner = TreePlanner(problem)
     with _progress(problem.file.name, problem.file.rrt.nodes if nodes is None else nodes) as show:
         return plan_globally(planner, seed, nodes, progress=show)

@@ -12,17 +12,17 @@ from numba import njit
 from numpy.typing import NDArray
 
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
-from contact_mpc.dynamics.smoothed.derivatives import solve_derivatives, tangent_derivatives
+from contact_mpc.dynamics.smoothed.derivatives import take_derivatives
 from contact_mpc.dynamics.smoothed.formulation import NOT_DEFINITE_STATUS, STATUS
 from contact_mpc.dynamics.smoothed.integration import integrate_into
-from contact_mpc.dynamics.smoothed.log_barrier import CONVERGED, solve_step
+from contact_mpc.dynamics.smoothed.log_barrier import CONVERGED, take_step
 from contact_mpc.dynamics.smoothed.newton import Newton, make_newton
 from contact_mpc.dynamics.smoothed.quadratic import Model
 from contact_mpc.errors import InputError
 from contact_mpc.model.kinematic_tree import FREE
 from contact_mpc.model.system import UNIT_QUATERNION_TOLERANCE
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED
 
 IntArray = NDArray[np.int64]
 
@@ -152,9 +152,10 @@ def step_rows(
     n_v = dq.shape[1]
     offset, X = np.zeros(model.mu.shape[0]), np.empty((n_v, n_v + u.shape[1]))
     for i in range(q.shape[0]):
-        codes[i], iterations[i], _residual = solve_step(model, ws, q[i], u[i], offset, kappa, tolerance, warm)
+        codes[i], iterations[i], _residual = take_step(
+            model.codes.step, (model, ws, q[i], u[i], offset, kappa, tolerance, warm)
+        )
         dq[i] = ws.dq
         integrate_into(model.tree, q[i], ws.dq, q_next[i])
         if A.shape[0] > 0 and codes[i] == CONVERGED:
-            solve_derivatives(model, ws, kappa, X)
-            tangent_derivatives(model, ws, X, A[i], B[i])
+            take_derivatives(model.codes.derivatives, (model, ws, kappa, X, A[i], B[i]))

@@ -7,9 +7,12 @@ from numpy.typing import NDArray
 
 from contact_mpc.dynamics.exact.step_problem import ProblemBuilder, StepProblem
 from contact_mpc.dynamics.formulation import Formulation, Residuals, SolvedStep, StepSetup
-from contact_mpc.dynamics.smoothed.quadratic import Model, assemble_quadratic
+from contact_mpc.dynamics.smoothed.derivatives import DERIVATIVES
+from contact_mpc.dynamics.smoothed.log_barrier import STEP
+from contact_mpc.dynamics.smoothed.newton import make_newton
+from contact_mpc.dynamics.smoothed.quadratic import NO_CODES, Codes, Model, assemble_quadratic
 from contact_mpc.errors import InputError, ModelError
-from contact_mpc.geometry.contacts import build_pairs, make_kinematics, update_kinematics
+from contact_mpc.geometry.contacts import ALL_CONTACTS, build_pairs, make_kinematics, update_kinematics
 from contact_mpc.model.system import System, check_number, check_vector
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.registry import Entry, Registry
@@ -101,7 +104,18 @@ class Linearization:
 def build_model(
     system: System, h_s: float | None = None, friction: float | None = None, mass_scale: float = 1.0
 ) -> Model:
-    """Lay out a system for the compiled step; h_s and friction replace the system's own where given.
+    """Lay out a system for the compiled step, and compile or load that; arguments and errors as `lay_out`."""
+    model = lay_out(system, h_s, friction, mass_scale)
+    ws, q, u = make_newton(model), np.zeros(system.n_q), np.zeros(system.n_a)
+    contacts = ALL_CONTACTS.address(model.tree, model.pairs, ws.kin, ws.con)
+    step = STEP.address(model, ws, q, u, np.zeros(len(model.mu)), 1.0, 1.0, True)
+    A, B = np.zeros((system.n_v, system.n_v)), np.zeros((system.n_v, system.n_a))
+    derivatives = DERIVATIVES.address(model, ws, 1.0, np.hstack([A, B]), A, B)
+    return model._replace(codes=Codes(contacts, step, derivatives))
+
+
+def lay_out(system: System, h_s: float | None = None, friction: float | None = None, mass_scale: float = 1.0) -> Model:
+    """Lay out a system without the addresses of the step's code; h_s and friction replace its own where given.
 
     Raises
     ------
@@ -121,7 +135,8 @@ def build_model(
         raise InputError(f"joint stiffness {system.kp} N m/rad; every joint needs a positive stiffness")
     tree = system.tree._replace(mass=system.tree.mass * mass_scale, inertia_BC=system.tree.inertia_BC * mass_scale)
     gravity = np.array(system.config.gravity_m_s2)
-    model = Model(tree, pairs, system.kp, gravity, mu, h, system.config.activation_distance_m, system.n_v_u)
+    activation = system.config.activation_distance_m
+    model = Model(tree, pairs, system.kp, gravity, mu, h, activation, system.n_v_u, NO_CODES)
     _check_inertia(system, model)
     return model
 

@@ -23,7 +23,7 @@ from contact_mpc.geometry.fingers import closest_pair_per_finger, finger_of_pair
 from contact_mpc.model.lengths import tangent_lengths
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED
 
 IntArray = NDArray[np.int64]
 REWEIGHTINGS = 3

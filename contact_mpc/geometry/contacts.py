@@ -18,7 +18,7 @@ dp has the slide T delta + P omega of the nearest point along A. Pairs without c
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 from numpy.typing import NDArray
 
 from contact_mpc.errors import ModelError
@@ -34,7 +34,8 @@ from contact_mpc.model.kinematic_tree import BOX, CAPSULE, CYLINDER, HALF_SPACE,
 from contact_mpc.model.kinematics import dof_axes_into, forward_kinematics_into
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
+from contact_mpc.settings.code.separate_code import NO_CODE, SeparateCode
 
 IntArray = NDArray[np.int64]
 POINT, SEGMENTS, LOWEST, CONVEX, CROSSING, EDGES, MORE_EDGES, MORE_CONVEX = 0, 1, 2, 3, 4, 5, 6, 7  # kinds
@@ -48,6 +49,7 @@ class Pairs(NamedTuple):
         a pair without closed form, MORE_CONVEX the others)
     rows : (n_c,) contacts of the pair where kind is CONVEX, else 1
     activation : m, CONVEX pairs further apart are not resolved
+    convex_code : address of the code for CONVEX pairs in this process, 0 where there is none of them
     radius : (n_c,) of the sphere or capsule a, m, 0 for others
     sign : (n_c,) +1 where the object owns the sphere a, -1 where it owns b
     dofs (n_c, m), dof_sign (n_c, m), dof_count (n_c,) : columns of J_c in ascending order, + for A and - for B
@@ -64,6 +66,7 @@ class Pairs(NamedTuple):
     radius: FloatArray
     rows: IntArray
     activation: float
+    convex_code: int
 
 
 class Kinematics(NamedTuple):
@@ -119,7 +122,7 @@ def build_pairs(system: System) -> Pairs:
     number = np.array([item.pair for item in contacts])
     kind[(kind == CONVEX) & (number == np.roll(number, 1)) & (np.arange(len(kind)) > 0)] = MORE_CONVEX
     radius = np.where((kind == POINT) | (kind == SEGMENTS) | (kind == CROSSING), tree.geom_size[geom_a, 0], 0.0)
-    return Pairs(
+    pairs = Pairs(
         geom_a,
         geom_b,
         np.array([item.mu for item in contacts]),
@@ -131,7 +134,12 @@ def build_pairs(system: System) -> Pairs:
         radius,
         np.where(kind == CONVEX, np.bincount(number)[number], 1),
         system.config.activation_distance_m,
+        NO_CODE,
     )
+    if not np.any(kind == CONVEX):
+        return pairs
+    code = CONVEX_PAIRS.address(tree, pairs, make_kinematics(tree), make_contacts(pairs), 0)
+    return pairs._replace(convex_code=code)
 
 
 def _kind(shape_a: int, shape_b: int) -> int:
@@ -183,7 +191,7 @@ def update_kinematics(tree: Tree, q: FloatArray, kin: Kinematics) -> None:
     dof_axes_into(tree, kin.R, kin.p, kin.axes, kin.origins)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _geometry_position(tree: Tree, kin: Kinematics, g: int) -> Vector:
     body = tree.geom_body[g]
     if body < 0:
@@ -191,14 +199,14 @@ def _geometry_position(tree: Tree, kin: Kinematics, g: int) -> Vector:
     return axpy(1.0, rotate(kin.R, body, row(tree.p_BG, g)), row(kin.p, body))
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _geometry_axis(tree: Tree, kin: Kinematics, g: int) -> Vector:
     """Return the z axis of the geometry's frame in the world."""
     body, z = tree.geom_body[g], (tree.R_BG[g, 0, 2], tree.R_BG[g, 1, 2], tree.R_BG[g, 2, 2])
     return z if body < 0 else rotate(kin.R, body, z)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _geometry_axes(tree: Tree, kin: Kinematics, g: int) -> tuple[Vector, Vector, Vector]:
     """Return the axes of the geometry's frame, columns of its rotation matrix, in the world."""
     R = tree.R_BG
@@ -216,7 +224,7 @@ def _combine(axes: tuple[Vector, Vector, Vector], c: Vector) -> Vector:
     return axpy(c[0], axes[0], axpy(c[1], axes[1], scaled(c[2], axes[2])))
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _write_contact(con: Contacts, c: int, phi: float, n: Vector, p: Vector, centre: Vector) -> None:
     con.phi[c] = phi
     for i in range(3):
@@ -234,7 +242,7 @@ def _write_jacobian(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c:
             con.J[c, k, i] = pairs.dof_sign[c, k] * v[i]
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _sphere_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: int) -> None:
     """Fill phi, n, p, centre and N of contact c of a sphere and a box, cylinder or half-space, in the world frame."""
     a, b = pairs.geom_a[c], pairs.geom_b[c]
@@ -254,7 +262,7 @@ def _sphere_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c:
             con.N[c, i, k] = bent[0][i] * axes[0][k] + bent[1][i] * axes[1][k] + bent[2][i] * axes[2][k]
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _round_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: int) -> None:
     """Fill phi, n, p, centre and N of contact c of a sphere and a sphere or capsule, in the world frame."""
     a, b = pairs.geom_a[c], pairs.geom_b[c]
@@ -268,7 +276,7 @@ def _round_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: 
     con.N[c, 2, 0], con.N[c, 2, 1], con.N[c, 2, 2] = N[2], N[4], N[5]
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _segment_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: int) -> None:
     """Fill contact c of two capsules, in the world frame."""
     a, b = pairs.geom_a[c], pairs.geom_b[c]
@@ -285,7 +293,7 @@ def _segment_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c
     _write_contact(con, c, phi, n, axpy(-(pairs.radius[c] + 0.5 * phi), n, centre), centre)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _crossing_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: int) -> None:
     """Fill contact c of a capsule and a box, in the world frame."""
     a, b = pairs.geom_a[c], pairs.geom_b[c]
@@ -301,7 +309,7 @@ def _crossing_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, 
     _write_contact(con, c, phi, n, axpy(-(pairs.radius[c] + 0.5 * phi), n, centre), centre)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _edge_contacts(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: int) -> None:
     """Fill contacts c to c + CROSSINGS - 1 of two boxes, in the world frame, after those of their corners."""
     a, b = pairs.geom_a[c], pairs.geom_b[c]
@@ -329,7 +337,7 @@ def _edge_contacts(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: 
                 _corner_in_box(tree, pairs, kin, con, k, toward if pairs.geom_b[k] == b else scaled(-1.0, toward))
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _corner_in_box(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: int, toward: Vector) -> None:
     """Let a corner leave the box that it is inside of, or touches, through the face along `toward`, if it has one."""
     b, corner = pairs.geom_b[c], row(con.centre, c)
@@ -341,7 +349,7 @@ def _corner_in_box(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: 
         _write_jacobian(tree, pairs, kin, con, c)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _rim_contact(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c: int) -> None:
     """Fill contact c of the lowest point of a rim over a half-space, in the world frame."""
     a, b = pairs.geom_a[c], pairs.geom_b[c]
@@ -374,6 +382,10 @@ def _convex_contacts(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c
     )
 
 
+CONVEX_PAIRS = SeparateCode(_convex_contacts, types.none)
+_take_convex = CONVEX_PAIRS.call
+
+
 @njit(**COMPILED)
 def update_contacts(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts) -> None:
     """Refresh all contacts for the poses in kin: phi, n, p, N and the columns of J_c."""
@@ -393,6 +405,10 @@ def update_contacts(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts) ->
         elif pairs.kind[c] == EDGES:
             _edge_contacts(tree, pairs, kin, con, c)
         elif pairs.kind[c] == CONVEX:
-            _convex_contacts(tree, pairs, kin, con, c)
+            _take_convex(pairs.convex_code, (tree, pairs, kin, con, c))
         if con.phi[c] < np.inf:
             _write_jacobian(tree, pairs, kin, con, c)
+
+
+ALL_CONTACTS = SeparateCode(update_contacts, types.none)
+take_contacts = ALL_CONTACTS.call

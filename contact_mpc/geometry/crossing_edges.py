@@ -27,7 +27,7 @@ from numba import njit
 from contact_mpc.geometry.turning import PARALLEL, nearest_on_segments, segment_motion
 from contact_mpc.geometry.vectors import Vector, axpy, cross, dot, minus, scaled
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 Axes = tuple[Vector, Vector, Vector]
 SIN_FLAT, COS_FLAT = 0.2, 0.98  # 11.5 degrees
@@ -41,7 +41,7 @@ def _reach(axes: Axes, half: Vector, n: Vector) -> float:
     return half[0] * abs(dot(axes[0], n)) + half[1] * abs(dot(axes[1], n)) + half[2] * abs(dot(axes[2], n))
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def separating_axis(arm: Vector, axes_a: Axes, half_a: Vector, axes_b: Axes, half_b: Vector) -> tuple[float, Vector]:
     """Return the largest separation S of two boxes, m, and its axis from B to A; arm is the centre of A less B's."""
     best, found = -np.inf, (0.0, 0.0, 1.0)
@@ -61,7 +61,7 @@ def separating_axis(arm: Vector, axes_a: Axes, half_a: Vector, axes_b: Axes, hal
     return best, found
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _edge_centre(axes: Axes, half: Vector, i: int, side: int, d: Vector) -> tuple[bool, Vector]:
     """Return whether the edge `side` (0 to 3) along axis i faces d, and its centre seen from that of the box."""
     centre, faces = (0.0, 0.0, 0.0), True
@@ -73,7 +73,7 @@ def _edge_centre(axes: Axes, half: Vector, i: int, side: int, d: Vector) -> tupl
     return faces, centre
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _slot(phi: FloatArray, first: int, count: int, gap: float) -> int:
     """Return the contact for a crossing of this gap: a free one, else that of the largest gap if larger, else -1."""
     largest = first
@@ -83,7 +83,7 @@ def _slot(phi: FloatArray, first: int, count: int, gap: float) -> int:
     return largest if gap < phi[largest] else -1
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def find_crossings(
     first: int,
     count: int,
@@ -138,7 +138,7 @@ def find_crossings(
     return separation, toward
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def leave_along(toward: Vector, c: Vector, axes: Axes, half: Vector) -> tuple[bool, float, Vector]:
     """Return whether a box has a face within FLAT of `toward`, and the signed distance of the point c to it, m, with n.
 

@@ -23,7 +23,7 @@ from numba import njit
 from contact_mpc.geometry.sphere_distance import beyond, face_normal
 from contact_mpc.geometry.vectors import Vector, axpy, cross, dot, scaled
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 Axes = tuple[Vector, Vector, Vector]
 TINY_M = 1e-12  # of the surface: so near it is inside, and an edge has no curvature that could be used
@@ -48,7 +48,7 @@ def _depth(t: float, c: Vector, u: Vector, half: Vector) -> float:
     return max(abs(c[0] + t * u[0]) - half[0], abs(c[1] + t * u[1]) - half[1], abs(c[2] + t * u[2]) - half[2])
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _deepest(c: Vector, u: Vector, length: float, half: Vector) -> float:
     """Return the t at which the depth, convex along the segment, is least (ternary search, to 1e-9 of the length)."""
     low, high = -length, length
@@ -61,7 +61,7 @@ def _deepest(c: Vector, u: Vector, length: float, half: Vector) -> float:
     return 0.5 * (low + high)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def nearest_to_box(c: Vector, u: Vector, length: float, half: Vector) -> float:
     """Return the t in [-length, length] whose point c + t u is nearest to, or deepest in, the box."""
     low, high = -length, length
@@ -99,7 +99,7 @@ def segment_to_box(c: Vector, u: Vector, length: float, half: Vector) -> tuple[f
     return t, s, scaled(1.0 / s, r), free, abs(t) < length
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _project(axes: Axes, free: Vector, x: Vector) -> Vector:
     """Return F x in the world."""
     found = ZERO

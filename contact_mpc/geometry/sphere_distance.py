@@ -20,7 +20,7 @@ from numba import njit
 
 from contact_mpc.geometry.vectors import Vector, axpy, dot
 from contact_mpc.model.kinematic_tree import BOX, CAPSULE, CYLINDER, HALF_SPACE
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 Symmetric = tuple[float, float, float, float, float, float]  # xx, xy, xz, yy, yz, zz
 TINY_M = 1e-12  # of a round shape's axis, where the direction is undefined; a curvature of 1 / TINY_M has no use
@@ -36,7 +36,7 @@ def direction(r: Vector) -> tuple[float, Vector]:
     return largest * length, (x / length, y / length, z / length)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _radial(r: Vector, rank: Vector) -> tuple[float, Vector, Symmetric]:
     """Distance |r| > 0, its normal and its curvature, where only the axes with rank = 1 are free."""
     s, n = direction(r)
@@ -80,7 +80,7 @@ def beyond(x: float, half: float) -> float:
     return x - min(max(x, -half), half)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def face_normal(c: Vector, half: Vector) -> tuple[float, Vector]:
     """Return the signed distance, m, and the normal in the box's frame of the nearest face of a box around c."""
     depth = (abs(c[0]) - half[0], abs(c[1]) - half[1], abs(c[2]) - half[2])

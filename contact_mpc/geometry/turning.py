@@ -18,13 +18,13 @@ from numba import njit
 
 from contact_mpc.geometry.vectors import Vector, axpy, cross, dot, minus, scaled
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 PARALLEL = 1e-9  # sin^2 of the angle below which two segments count as parallel
 TINY_M = 1e-12
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def nearest_on_segments(
     a: Vector, u: Vector, half_a: float, b: Vector, w: Vector, half_b: float
 ) -> tuple[float, float]:
@@ -47,7 +47,7 @@ def across(u: Vector, w: Vector) -> Vector:
     return scaled(1.0 / np.sqrt(dot(x, x)), x)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _write_outer(out: FloatArray, c: int, scale: float, x: Vector, y: Vector) -> None:
     """Write scale x y' to out[c]."""
     for i in range(3):
@@ -55,12 +55,12 @@ def _write_outer(out: FloatArray, c: int, scale: float, x: Vector, y: Vector) ->
             out[c, i, k] = scale * x[i] * y[k]
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _unit(i: int) -> Vector:
     return 1.0 if i == 0 else 0.0, 1.0 if i == 1 else 0.0, 1.0 if i == 2 else 0.0
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def segment_motion(
     c: int,
     r: Vector,
@@ -103,7 +103,7 @@ def segment_motion(
             N[c, i, k], M[c, i, k] = dN[i], dM[i]
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def rim_direction(n: Vector, axis: Vector) -> tuple[Vector, float]:
     """Return d, the direction from the centre of a rim to its lowest point over a plane of normal n, and |e|."""
     e = axpy(-dot(n, axis), axis, n)
@@ -113,7 +113,7 @@ def rim_direction(n: Vector, axis: Vector) -> tuple[Vector, float]:
     return scaled(-1.0 / length, e), length
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def rim_motion(
     c: int,
     n: Vector,

@@ -5,7 +5,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from contact_mpc.model.kinematic_tree import REVOLUTE
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED
 
 Vector = tuple[float, float, float]
 

@@ -2,52 +2,110 @@
 
 A function that numba has just compiled and the same function loaded from its cache on disk may round differently in the
 last bit. So that a first run is like every later one, whatever computes commands only ever loads: before a run this
-module lets a short loop in one process, in a subprocess, compile everything, and leaves a mark beside the cache.
+module lets a short loop, in a subprocess, compile everything, with another process beside it that begins at the other
+end, and leaves a mark beside the cache. Trees through contact are another part, for commands that grow them.
+Subprocesses say what they have compiled, and in which time.
 """
 
 import hashlib
 import os
 import subprocess
 import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from queue import Queue
+from threading import Thread
 
 import contact_mpc
 from contact_mpc.errors import StackError
 from contact_mpc.plants.registry import PLANTS
 
-TASK = "allegro_ball"
+LOOP, TREE = "loop", "tree"
+TASK, PROBLEM = "allegro_ball", "planar_hand_ball"
+TREE_NODES = 60
+PARTS = {LOOP: ("_run_shortly", "_compile_horizon"), TREE: ("_grow_shortly", "_compile_horizon")}  # side by side
 COMPILED = ("drake", "mujoco")  # plants that know a hand
 STEPS = 130  # of 1 ms: enough for two solves of a tracker at 20 Hz
+SAID = "compiled"
 PACKAGE = Path(contact_mpc.__file__).resolve().parent
+Compiled = tuple[str, float]  # a function, and seconds of the processor for it without those that it calls
 
 
-def compile_ahead(engine: str) -> None:
-    """Compile what all tasks share, with a plant in the loop, unless that has been done.
+def compile_ahead(engine: str, part: str = LOOP, report: Callable[[str, float], None] | None = None) -> None:
+    """Compile what all tasks share, with a plant in the loop, or what trees need, unless that has been done.
 
-    The plant is `engine`, if it is one of `COMPILED`; any other has nothing to compile, and one of these stands in.
+    Parameters
+    ----------
+    engine : str
+        The plant, if it is one of `COMPILED`; any other has nothing to compile, and one of these stands in.
+    part : str
+        "loop" or "tree".
+    report : callable, optional
+        Called with each function that was compiled, and the seconds that it took.
 
     Raises
     ------
     StackError
         The subprocess failed; the message ends with what it said.
     """
-    mark = _mark()
+    mark = _mark(part)
     if mark.exists() or not os.access(PACKAGE, os.W_OK):
         return
-    if engine not in COMPILED:
-        engine = next((name for name in COMPILED if PLANTS.is_available(name)), engine)
-    command = [sys.executable, "-m", "contact_mpc.loop.compile_ahead", engine]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        last = done.stderr.strip().splitlines()[-1:] or ["it said nothing"]
-        raise StackError(f"compiling ahead of the run failed with exit code {done.returncode}: {last[0]}")
+    for name, seconds in compile_part(engine, part):
+        if report is not None:
+            report(name, seconds)
     mark.parent.mkdir(exist_ok=True)
     mark.touch()
 
 
-def _mark() -> Path:
-    """Return the file that stands for a compiled state of the present sources."""
-    return PACKAGE / "__pycache__" / f"compiled-{source_digest()}"
+def compile_part(engine: str, part: str, cache: Path | None = None) -> Iterator[Compiled]:
+    """Compile in subprocesses, into numba's cache or into `cache`, and yield each function when it is done.
+
+    Raises
+    ------
+    StackError
+        As `compile_ahead`.
+    """
+    if engine not in COMPILED:
+        engine = next((name for name in COMPILED if PLANTS.is_available(name)), engine)
+    environment = os.environ if cache is None else {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+    base = [sys.executable, "-m", "contact_mpc.loop.compile_ahead", engine]
+    with ExitStack() as stack:
+        done: Queue[Compiled | None] = Queue()
+        errors = [stack.enter_context(tempfile.TemporaryFile("w+")) for _ in PARTS[part]]
+        processes = [
+            stack.enter_context(
+                subprocess.Popen([*base, program], stdout=subprocess.PIPE, stderr=file, text=True, env=environment)
+            )
+            for program, file in zip(PARTS[part], errors, strict=True)
+        ]
+        for process in processes:
+            Thread(target=_read, args=(process, done), daemon=True).start()
+        for _ in processes:
+            yield from iter(done.get, None)
+        for process, file in zip(processes, errors, strict=True):
+            if process.wait() != 0:
+                file.seek(0)
+                last = file.read().strip().splitlines()[-1:] or ["it said nothing"]
+                raise StackError(f"compiling ahead of the run failed with exit code {process.returncode}: {last[0]}")
+
+
+def _read(process: "subprocess.Popen[str]", done: "Queue[Compiled | None]") -> None:
+    """Put what a process says that it has compiled, and None at its end."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        words = line.split()
+        if words and words[0] == SAID:
+            done.put((words[1], float(words[2])))
+    done.put(None)
+
+
+def _mark(part: str) -> Path:
+    """Return the file that stands for a compiled part of the present sources."""
+    return PACKAGE / "__pycache__" / f"compiled-{part}-{source_digest()}"
 
 
 def source_digest() -> str:
@@ -71,5 +129,51 @@ def _run_shortly(engine: str) -> None:
         loop.step()
 
 
+def _grow_shortly(_engine: str) -> None:
+    from contact_mpc.planning.tree.plan import plan_globally
+    from contact_mpc.planning.tree.planner import TreePlanner
+    from contact_mpc.planning.tree.problem import load_problem
+
+    plan_globally(TreePlanner(load_problem(PROBLEM)), 0, TREE_NODES)
+
+
+def _compile_horizon(_engine: str) -> None:
+    """Compile what comes late in the others, beside them: the program over a horizon."""
+    from numba import typeof
+
+    from contact_mpc.dynamics.contact_dynamics import lay_out
+    from contact_mpc.optimisation.horizon import build_bounds, build_weights, improve, make_horizon
+    from contact_mpc.task.task import load_task
+
+    system = load_task(TASK).system
+    model = lay_out(system)
+    hz, weights = make_horizon(model, system.n_q, 2), build_weights(system, 1.0, 1.0, 1.0, 1.0, 1.0)
+    bounds = build_bounds(system, 0.0, 1.0, 1.0)
+    improve.compile(tuple(typeof(item) for item in (model, hz, weights, bounds, 1.0, 1.0)))
+
+
+def _say_what_is_compiled() -> None:
+    """Print every function that numba has compiled, when it has, with the seconds without those that it calls."""
+    from numba.core import event
+
+    class Listener(event.Listener):
+        def __init__(self) -> None:
+            self.open: list[list[float]] = []
+
+        def on_start(self, _event: event.Event) -> None:
+            self.open.append([time.process_time(), 0.0])
+
+        def on_end(self, ended: event.Event) -> None:
+            started, inner = self.open.pop()
+            whole = time.process_time() - started
+            if self.open:
+                self.open[-1][1] += whole
+            function = ended.data["dispatcher"].py_func
+            print(SAID, f"{function.__module__}.{function.__name__}", f"{whole - inner:.4f}", flush=True)
+
+    event.register("numba:compile", Listener())
+
+
 if __name__ == "__main__":
-    _run_shortly(sys.argv[1])
+    _say_what_is_compiled()
+    globals()[sys.argv[2]](sys.argv[1])

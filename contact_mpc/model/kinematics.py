@@ -5,10 +5,10 @@ from numba import njit
 
 from contact_mpc.model.kinematic_tree import FREE, REVOLUTE, Tree
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _place_free(q: FloatArray, i: int, b: int, R: FloatArray, p: FloatArray) -> None:
     """Write the pose of the free body b from q[i : i + 7]."""
     w, x, y, z = q[i], q[i + 1], q[i + 2], q[i + 3]
@@ -19,7 +19,7 @@ def _place_free(q: FloatArray, i: int, b: int, R: FloatArray, p: FloatArray) -> 
         p[b, k] = q[i + 4 + k]
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _place_joint_frame(tree: Tree, b: int, R: FloatArray, p: FloatArray) -> None:
     """Write the pose of the joint that carries b, at zero, from the parent's."""
     parent, R_PJ, p_PJ = tree.parent[b], tree.R_PJ, tree.p_PJ
@@ -36,7 +36,7 @@ def _place_joint_frame(tree: Tree, b: int, R: FloatArray, p: FloatArray) -> None
             R[b, i, j] = x * R_PJ[b, 0, j] + y * R_PJ[b, 1, j] + z * R_PJ[b, 2, j]
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _turn_about_axis(tree: Tree, b: int, angle: float, R: FloatArray) -> None:
     """Replace R[b] by R[b] Exp(axis angle): rows r become cos r + (1 - cos) (r . axis) axis - sin axis x r."""
     c, s = np.cos(angle), np.sin(angle)
@@ -49,7 +49,7 @@ def _turn_about_axis(tree: Tree, b: int, angle: float, R: FloatArray) -> None:
         R[b, i, 2] = c * r_2 + along * z - s * (x * r_1 - y * r_0)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def forward_kinematics_into(tree: Tree, q: FloatArray, R: FloatArray, p: FloatArray) -> None:
     """Write R_WB (n_b, 3, 3) and p_WB (n_b, 3) of every body."""
     for b in range(tree.parent.shape[0]):

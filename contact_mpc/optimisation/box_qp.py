@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from contact_mpc.dynamics.smoothed.cholesky import factorise, solve_in_place
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 BOX_CONVERGED, BOX_ITERATION_LIMIT, BOX_NOT_DEFINITE = 0, 1, 2
 MAX_ITERATIONS = 50
@@ -42,7 +42,7 @@ class StagedHessian(NamedTuple):
     n_a: int
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def program_gradient(H: StagedHessian, f: FloatArray, x: FloatArray, g: FloatArray) -> None:
     """Write g = H x + f."""
     n, n_a = x.shape[0], H.n_a
@@ -59,7 +59,7 @@ def program_gradient(H: StagedHessian, f: FloatArray, x: FloatArray, g: FloatArr
             g[i] += value * H.M[r, i]
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def program_objective(f: FloatArray, x: FloatArray, g: FloatArray) -> float:
     """1/2 x' H x + f' x from the gradient g = H x + f."""
     value = 0.0
@@ -68,7 +68,7 @@ def program_objective(f: FloatArray, x: FloatArray, g: FloatArray) -> float:
     return value
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _solve_tridiagonal(H: StagedHessian, free: NDArray[np.bool_], X: FloatArray) -> bool:
     """Replace the free rows of X (n, k) by D_free^-1 X (Thomas' algorithm per command); False if not definite."""
     n, n_a = H.diagonal.shape[0], H.n_a
@@ -97,7 +97,7 @@ def _solve_tridiagonal(H: StagedHessian, free: NDArray[np.bool_], X: FloatArray)
     return True
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _newton_direction(H: StagedHessian, g: FloatArray, free: NDArray[np.bool_], step: FloatArray) -> bool:
     """Write the Newton step of the free variables, 0 for the others; False where their Hessian is not definite."""
     m, n = H.M.shape
@@ -130,7 +130,7 @@ def _newton_direction(H: StagedHessian, g: FloatArray, free: NDArray[np.bool_], 
     return True
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _descent_direction(
     H: StagedHessian,
     g: FloatArray,

@@ -23,7 +23,7 @@ from contact_mpc.dynamics.smoothed.force_derivatives import force_derivatives
 from contact_mpc.dynamics.smoothed.newton import Newton
 from contact_mpc.dynamics.smoothed.quadratic import Model
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import INNER
 
 IntArray = NDArray[np.int64]
 
@@ -66,7 +66,7 @@ def make_contact_trust(model: Model, T: int, fingers: IntArray, weight: float) -
     )
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def record_cones(model: Model, ws: Newton, kappa: float, X: FloatArray, trust: ContactTrust, k: int) -> None:
     """Write force and slope of step k; ws and X as for `force_derivatives`."""
     n_v, width = ws.dq.shape[0], X.shape[1]
@@ -81,7 +81,7 @@ def record_cones(model: Model, ws: Newton, kappa: float, X: FloatArray, trust: C
             _record_cone(trust, k, j, model.mu[c], ws.con.n[c], ws.w[c], dn, df)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _record_cone(
     trust: ContactTrust, k: int, j: int, mu: float, n: FloatArray, w: FloatArray, dn: FloatArray, df: FloatArray
 ) -> None:
@@ -107,7 +107,7 @@ def _record_cone(
         trust.slope[k, cone, :n_v] += pressed * tangent[i] * dn[i]
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def write_hinges(A: FloatArray, B: FloatArray, trust: ContactTrust) -> None:
     """Write rows and level from the linearisation A (T, n_v, n_v), B (T, n_v, n_a) of the roll-out."""
     T, m = trust.force.shape

@@ -19,14 +19,14 @@ from contact_mpc.optimisation.box_qp import (
     solve_box_qp,
 )
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 HINGES_UNSETTLED = 3
 MAX_ROUNDS = 20
 SMALLEST_STEP = 1e-6
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _objective(
     H: StagedHessian, f: FloatArray, rows: FloatArray, level: FloatArray, x: FloatArray, g: FloatArray
 ) -> float:
@@ -38,7 +38,7 @@ def _objective(
     return value
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _dot(a: FloatArray, b: FloatArray) -> float:
     value = 0.0
     for i in range(a.shape[0]):

@@ -18,12 +18,12 @@ solved by `box_qp`, and u is the nominal of the next iteration.
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 from numpy.typing import NDArray
 
-from contact_mpc.dynamics.smoothed.derivatives import solve_derivatives, tangent_derivatives
+from contact_mpc.dynamics.smoothed.derivatives import take_derivatives
 from contact_mpc.dynamics.smoothed.integration import integrate_into
-from contact_mpc.dynamics.smoothed.log_barrier import CONVERGED, solve_step
+from contact_mpc.dynamics.smoothed.log_barrier import CONVERGED, take_step
 from contact_mpc.dynamics.smoothed.newton import Newton, make_newton
 from contact_mpc.dynamics.smoothed.quadratic import Model
 from contact_mpc.model.kinematic_tree import FREE, REVOLUTE, Tree
@@ -34,7 +34,8 @@ from contact_mpc.optimisation.contact_trust import ContactTrust, make_contact_tr
 from contact_mpc.optimisation.hinged_qp import solve_hinged_qp
 from contact_mpc.optimisation.load_cost import LoadCost, count_loads, write_loads
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
+from contact_mpc.settings.code.separate_code import NO_CODE, SeparateCode
 from contact_mpc.settings.named_arrays import Shape, allocate
 
 
@@ -96,6 +97,7 @@ class Horizon(NamedTuple):
     A, B : (T, ..);  H, f : the box program;  error : (T, n_v_u) e_{k+1}
     status : (T,) of each step;  counts : Newton iterations, factorisations, status of the box program
     last_change : (1,) largest |du|, rad
+    roll_out_code : address of `roll_out` in this process
     """
 
     q: Annotated[FloatArray, Shape("T + 1", "n_q")]
@@ -117,6 +119,7 @@ class Horizon(NamedTuple):
     last_change: Annotated[FloatArray, Shape(1)]
     newton: Newton
     contact_trust: ContactTrust
+    roll_out_code: int
 
 
 def make_horizon(model: Model, n_q: int, T: int, contact_trust: ContactTrust | None = None) -> Horizon:
@@ -126,7 +129,8 @@ def make_horizon(model: Model, n_q: int, T: int, contact_trust: ContactTrust | N
         contact_trust = make_contact_trust(model, T, np.full(n_c, -1), 0.0)
     H = StagedHessian(np.zeros(T * n_a), np.zeros(T * n_a), np.zeros((T * n_u, T * n_a)), n_a)
     sizes = {"T": T, "n_q": n_q, "n_v": n_v, "n_a": n_a, "n_c": n_c, "n_u": n_u}
-    return allocate(Horizon, sizes, H=H, newton=make_newton(model), contact_trust=contact_trust)
+    hz = allocate(Horizon, sizes, H=H, newton=make_newton(model), contact_trust=contact_trust, roll_out_code=NO_CODE)
+    return hz._replace(roll_out_code=ROLL_OUT.address(model, hz, 1.0, 1.0, True))
 
 
 def forget_solution(hz: Horizon) -> None:
@@ -158,8 +162,8 @@ def roll_out(model: Model, hz: Horizon, kappa: float, tolerance: float, linearis
     for k in range(hz.u.shape[0]):
         hz.newton.dq[:] = hz.dq[k]
         hz.newton.w[:] = -hz.force[k]
-        status, iterations, _residual = solve_step(
-            model, hz.newton, hz.q[k], hz.u[k], hz.offset, kappa, tolerance, True
+        status, iterations, _residual = take_step(
+            model.codes.step, (model, hz.newton, hz.q[k], hz.u[k], hz.offset, kappa, tolerance, True)
         )
         hz.status[k] = status
         hz.counts[0] += iterations
@@ -169,14 +173,17 @@ def roll_out(model: Model, hz: Horizon, kappa: float, tolerance: float, linearis
         hz.force[k] = -hz.newton.w
         integrate_into(model.tree, hz.q[k], hz.dq[k], hz.q[k + 1])
         if linearise:
-            solve_derivatives(model, hz.newton, kappa, hz.X)
-            tangent_derivatives(model, hz.newton, hz.X, hz.A[k], hz.B[k])
+            take_derivatives(model.codes.derivatives, (model, hz.newton, kappa, hz.X, hz.A[k], hz.B[k]))
             if hz.contact_trust.watched.shape[0] > 0:
                 record_cones(model, hz.newton, kappa, hz.X, hz.contact_trust, k)
     return True
 
 
-@njit(**COMPILED)
+ROLL_OUT = SeparateCode(roll_out, types.boolean)
+take_roll_out = ROLL_OUT.call
+
+
+@njit(**INNER)
 def _weighted_sensitivities(model: Model, hz: Horizon, weights: Weights) -> None:
     """Write M: sqrt(W_e) times the object rows of A_k ... A_{j+1} B_j, by backward products of n_v_u rows."""
     T, n_a, n_u = hz.u.shape[0], hz.u.shape[1], model.n_v_u
@@ -190,7 +197,7 @@ def _weighted_sensitivities(model: Model, hz: Horizon, weights: Weights) -> None
             rows[r, : (k + 1) * n_a] *= np.sqrt(weights.W_T[r] if k == T - 1 else weights.W_e[r])
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _assemble_program(model: Model, hz: Horizon, weights: Weights) -> None:
     """Write H = D + M'M and f of the program in du from M."""
     T, n_a, n_u = hz.u.shape[0], hz.u.shape[1], model.n_v_u
@@ -217,13 +224,13 @@ def _assemble_program(model: Model, hz: Horizon, weights: Weights) -> None:
 @njit(**COMPILED)
 def improve(model: Model, hz: Horizon, weights: Weights, bounds: CommandLimits, kappa: float, tolerance: float) -> bool:
     """Do one iteration: roll out, linearise, solve for du, add it to u. False where a step of the model fails."""
-    if not roll_out(model, hz, kappa, tolerance, True):
+    if not take_roll_out(hz.roll_out_code, (model, hz, kappa, tolerance, True)):
         return False
     solve_program(model, hz, weights, bounds)
     return True
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _bound_changes(hz: Horizon, bounds: CommandLimits, lower: FloatArray, upper: FloatArray) -> None:
     """Write the limits (T n_a,) of du."""
     T, n_a = hz.u.shape

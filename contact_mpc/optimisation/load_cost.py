@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED
 
 WATCHED_SHARE = 0.5  # of the limit, below which a spring has no row
 

@@ -1,6 +1,6 @@
-"""Compiling ahead of a run: once per version of the sources, in a process of its own."""
+"""Compiling ahead of a run: once per version of the sources, in a process of its own that says what it does."""
 
-import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,37 +8,62 @@ import pytest
 from contact_mpc.errors import StackError
 from contact_mpc.loop import compile_ahead as module
 
+PROGRAM = """
+import sys
+if sys.argv[1] == "mujoco":
+    sys.exit("first\\nthe reason")
+print("unrelated")
+print("compiled contact_mpc.some.function 1.5", flush=True)
+"""
+
 
 @pytest.fixture
-def commands(monkeypatch, tmp_path):
-    """Return the commands that are run; nothing is, and the mark lies in a folder of the test."""
-    seen = []
+def runs(monkeypatch, tmp_path):
+    """Return the engines that were compiled for, by a program that compiles nothing; the mark lies in a folder."""
+    seen, start = [], module.subprocess.Popen
+    (tmp_path / "program.py").write_text(PROGRAM)
 
-    def run(command, **_):
-        seen.append(command)
-        return subprocess.CompletedProcess(command, 1 if "mujoco" in command else 0, "", "first\nthe reason\n")
+    def run(command, **options):
+        seen.append(command[-2:])
+        return start([sys.executable, str(tmp_path / "program.py"), *command[-2:]], **options)
 
-    monkeypatch.setattr(module.subprocess, "run", run)
-    monkeypatch.setattr(module, "_mark", lambda: Path(tmp_path) / "cache" / "mark")
+    monkeypatch.setattr(module.subprocess, "Popen", run)
+    monkeypatch.setattr(module, "_mark", lambda part: Path(tmp_path) / "cache" / part)
     return seen
 
 
-def test_second_run_of_a_version_compiles_nothing(commands):
-    module.compile_ahead("drake")
-    module.compile_ahead("drake")
-    assert len(commands) == 1
+def test_second_run_of_a_version_compiles_nothing(runs):
+    said = []
+    for _ in range(2):
+        module.compile_ahead("drake", report=lambda *item: said.append(item))
+    assert runs == [["drake", program] for program in module.PARTS["loop"]]
+    assert said == 2 * [("contact_mpc.some.function", 1.5)]
 
 
-def test_failure_is_named_and_leaves_no_mark(commands):
+def test_parts_are_compiled_each_on_its_own(runs):
+    for part in (module.TREE, module.LOOP, module.TREE):
+        module.compile_ahead("drake", part)
+    assert runs == [["drake", program] for part in ("tree", "loop") for program in module.PARTS[part]]
+
+
+def test_failure_is_named_and_leaves_no_mark(runs):
     for _ in range(2):
         with pytest.raises(StackError, match="the reason"):
             module.compile_ahead("mujoco")
-    assert len(commands) == 2
+    assert len(runs) == 4
 
 
 def test_mark_changes_with_the_sources(monkeypatch, tmp_path):
     monkeypatch.setattr(module, "PACKAGE", tmp_path)
     (tmp_path / "a.py").write_text("x = 1\n")
-    before = module._mark()
+    before = module._mark("loop")
     (tmp_path / "a.py").write_text("x = 12\n")
-    assert module._mark() != before
+    assert module._mark("loop") != before != module._mark("tree")
+
+
+def test_what_numba_compiles_is_said(capfd):
+    import numba
+
+    module._say_what_is_compiled()
+    numba.njit(lambda x: 2.0 * x)(1.0)
+    assert capfd.readouterr().out.startswith(f"compiled {__name__}.<lambda> ")

@@ -7,6 +7,7 @@ from contact_mpc.cli.lazy import Command, build_group, first_word
 BENCHES = {
     "dynamics": Command("contact_mpc.cli.bench.bench_dynamics", "One smoothed step with A and B, beside four peers."),
     "derivatives": Command("contact_mpc.cli.bench.bench_derivatives", "A and B against differences in random states."),
+    "compile": Command("contact_mpc.cli.bench.bench_compile", "What a first run compiles, by function."),
     "audit": Command("contact_mpc.cli.bench.bench_audit", "Steps of all formulations, judged by the laws alone."),
     "smoothing": Command("contact_mpc.cli.bench.bench_smoothing", "The smoothed step against cones, as kappa grows."),
     "mpc": Command("contact_mpc.cli.bench.bench_mpc", "One MPC iteration by horizon, and MuJoCo's mjd_transitionFD."),

@@ -19,13 +19,13 @@ from contact_mpc.dynamics.exact.conic import solve_conic
 from contact_mpc.dynamics.exact.socp import build_cones
 from contact_mpc.dynamics.smoothed.newton import Newton, make_newton
 from contact_mpc.dynamics.smoothed.quadratic import Model
-from contact_mpc.geometry.contacts import update_contacts, update_kinematics
+from contact_mpc.geometry.contacts import take_contacts, update_kinematics
 from contact_mpc.model.system import System
 from contact_mpc.plants.common.perturbation import PlantPerturbation
 from contact_mpc.plants.common.plant_model import build_parts
 from contact_mpc.plants.drake.plant import DrakePlant
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED
 
 Call = Callable[[int], None]
 SAP_STEPS = 100
@@ -75,7 +75,7 @@ def _refresh(model: Model, ws: Newton, q: FloatArray) -> float:
     total = 0.0
     for i in range(q.shape[0]):
         update_kinematics(model.tree, q[i], ws.kin)
-        update_contacts(model.tree, model.pairs, ws.kin, ws.con)
+        take_contacts(model.codes.contacts, (model.tree, model.pairs, ws.kin, ws.con))
         total += ws.con.phi[0]
     return total
 

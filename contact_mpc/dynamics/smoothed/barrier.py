@@ -17,7 +17,7 @@ from numba import njit
 
 from contact_mpc.geometry.vectors import Vector, axpy, dot, scaled
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED
 
 
 @njit(inline="always", **COMPILED)

@@ -9,10 +9,10 @@ import numpy as np
 from numba import njit
 
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import INNER
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def factorise(H: FloatArray, L: FloatArray) -> bool:
     """Write the lower L of the symmetric H (n, n), of which the lower triangle is read; False if not definite."""
     n = H.shape[0]
@@ -33,7 +33,7 @@ def factorise(H: FloatArray, L: FloatArray) -> bool:
     return True
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def solve_in_place(L: FloatArray, x: FloatArray) -> None:
     """Replace x (n,) by the solution of L' L x = x."""
     n = L.shape[0]
@@ -49,7 +49,7 @@ def solve_in_place(L: FloatArray, x: FloatArray) -> None:
         x[k] = value / L[k, k]
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def solve_columns_in_place(L: FloatArray, X: FloatArray) -> None:
     """Replace X (n, m) by the solution of L' L X = X; rows are contiguous, so the inner loop runs over columns."""
     n, m = X.shape

@@ -13,7 +13,7 @@ and A = I + d(dq)/dq elsewhere.
 """
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 
 from contact_mpc.dynamics.smoothed.barrier import barrier_mixed
 from contact_mpc.dynamics.smoothed.cholesky import solve_columns_in_place
@@ -24,7 +24,8 @@ from contact_mpc.geometry.vectors import Vector, axpy, cross, dof_velocity, dot,
 from contact_mpc.model.kinematic_tree import FREE, REVOLUTE
 from contact_mpc.model.rotations import left_jacobian, rotation_exp
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
+from contact_mpc.settings.code.separate_code import SeparateCode
 
 ZERO = (0.0, 0.0, 0.0)
 
@@ -103,7 +104,7 @@ def _motion_along(
     return dphi, dn, dd
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _add_contact_derivative(model: Model, ws: Newton, c: int, kappa: float, G: FloatArray, rows: FloatArray) -> None:
     """Add d(J' w)/dq of contact c at fixed dq to G (n_v, n_v), with w of the barrier; rows is (m, 2, 3)."""
     pairs, con = model.pairs, ws.con
@@ -170,3 +171,14 @@ def tangent_derivatives(model: Model, ws: Newton, X: FloatArray, A: FloatArray, 
         A[i : i + 3] = J_l @ np.ascontiguousarray(X[i : i + 3, :n_v])
         B[i : i + 3] = J_l @ np.ascontiguousarray(X[i : i + 3, n_v:])
         A[i : i + 3, i : i + 3] += R
+
+
+@njit(**COMPILED)
+def differentiate_step(model: Model, ws: Newton, kappa: float, X: FloatArray, A: FloatArray, B: FloatArray) -> None:
+    """Write X of `solve_derivatives`, A and B of `tangent_derivatives`."""
+    solve_derivatives(model, ws, kappa, X)
+    tangent_derivatives(model, ws, X, A, B)
+
+
+DERIVATIVES = SeparateCode(differentiate_step, types.none)
+take_derivatives = DERIVATIVES.call

@@ -18,7 +18,7 @@ from contact_mpc.dynamics.smoothed.newton import Newton
 from contact_mpc.dynamics.smoothed.quadratic import Model
 from contact_mpc.geometry.vectors import row
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED
 
 
 @njit(**COMPILED)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from contact_mpc.dynamics.formulation import Derivatives, Formulation, SolvedStep
-from contact_mpc.dynamics.smoothed.derivatives import solve_derivatives, tangent_derivatives
+from contact_mpc.dynamics.smoothed.derivatives import differentiate_step
 from contact_mpc.dynamics.smoothed.log_barrier import CONVERGED, INFEASIBLE, ITERATION_LIMIT, solve_step
 from contact_mpc.settings.arrays import FloatArray
 
@@ -30,6 +30,5 @@ class LogBarrier(Formulation):
         """See `Formulation.derivatives`: by the implicit function theorem on the stationarity of the barrier."""
         n_v, n_a, model = self.system.n_v, self.system.n_a, self.builder.model
         X, A, B = np.empty((n_v, n_v + n_a)), np.empty((n_v, n_v)), np.empty((n_v, n_a))
-        solve_derivatives(model, self.workspace, self.setup.kappa, X)
-        tangent_derivatives(model, self.workspace, X, A, B)
+        differentiate_step(model, self.workspace, self.setup.kappa, X, A, B)
         return A, B

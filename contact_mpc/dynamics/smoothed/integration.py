@@ -6,10 +6,10 @@ from numba import njit
 from contact_mpc.model.kinematic_tree import FREE, Tree
 from contact_mpc.model.rotations import quaternion_exp, quaternion_multiply
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import INNER
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def integrate_into(tree: Tree, q: FloatArray, dq: FloatArray, out: FloatArray) -> None:
     """Write q ⊕ dq."""
     for b in range(tree.parent.shape[0]):

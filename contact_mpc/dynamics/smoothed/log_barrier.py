@@ -14,7 +14,7 @@ decrement of the self-concordant problem scaled by kappa): H is then the Hessian
 """
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 
 from contact_mpc.dynamics.smoothed.barrier import barrier_terms, cone_value
 from contact_mpc.dynamics.smoothed.newton import (
@@ -36,7 +36,8 @@ from contact_mpc.dynamics.smoothed.second_order_cone import (
 )
 from contact_mpc.geometry.vectors import Vector, axpy, dot, minus, row, scaled
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
+from contact_mpc.settings.code.separate_code import SeparateCode
 
 CONVERGED, ITERATION_LIMIT, NOT_DEFINITE, INFEASIBLE = 0, 1, 2, 3
 MAX_ITERATIONS = 100
@@ -84,7 +85,7 @@ def _start(model: Model, ws: Newton, target: float, warm: bool) -> None:
         _write(ws.z, c, z)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _linearise_primal_dual(model: Model, ws: Newton, target: float) -> None:
     """Write w and W of the Newton system in dq that is left when ds and dz are eliminated.
 
@@ -105,7 +106,7 @@ def _linearise_primal_dual(model: Model, ws: Newton, target: float) -> None:
         ws.ratio[c] = ratio
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _primal_dual_directions(model: Model, ws: Newton, target: float) -> float:
     """Write J direction, ds and dz; return the step length towards the boundaries, at most 1."""
     length = 1.0 / BOUNDARY_FRACTION
@@ -142,7 +143,7 @@ def _advance(ws: Newton, length: float) -> tuple[float, float, float]:
     return total / max(ws.n_active[0], 1), least, largest
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _linearise_barrier(model: Model, ws: Newton, kappa: float) -> bool:
     """Write w and W of the barrier at d; False where a d lies outside its cone."""
     for a in range(ws.n_active[0]):
@@ -178,7 +179,7 @@ def _finish(model: Model, ws: Newton, kappa: float, tolerance: float, budget: in
     return False, used, np.inf
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _is_infeasible(model: Model, ws: Newton) -> bool:
     """Whether z proves that no displacement below `LARGEST_DISPLACEMENT` lies inside all cones.
 
@@ -238,3 +239,7 @@ def solve_step(
         if length < SHORT_STEP and _is_infeasible(model, ws):
             return INFEASIBLE, iterations, decrement2
     return INFEASIBLE if _is_infeasible(model, ws) else ITERATION_LIMIT, iterations, decrement2
+
+
+STEP = SeparateCode(solve_step, types.Tuple((types.int64, types.int64, types.float64)))
+take_step = STEP.call

@@ -19,11 +19,11 @@ from contact_mpc.geometry.contacts import (
     Kinematics,
     make_contacts,
     make_kinematics,
-    update_contacts,
+    take_contacts,
     update_kinematics,
 )
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 from contact_mpc.settings.named_arrays import Shape, allocate
 
 IntArray = NDArray[np.int64]
@@ -75,7 +75,7 @@ def make_newton(model: Model) -> Newton:
 def measure_gaps(model: Model, ws: Newton, q: FloatArray) -> FloatArray:
     """Return the signed distances (n_c,), m, of all pairs at q (n_q,)."""
     update_kinematics(model.tree, q, ws.kin)
-    update_contacts(model.tree, model.pairs, ws.kin, ws.con)
+    take_contacts(model.codes.contacts, (model.tree, model.pairs, ws.kin, ws.con))
     return ws.con.phi
 
 
@@ -83,7 +83,7 @@ def measure_gaps(model: Model, ws: Newton, q: FloatArray) -> FloatArray:
 def prepare_step(model: Model, ws: Newton, q: FloatArray, u: FloatArray, offset: FloatArray) -> None:
     """Refresh kinematics, contacts, Q, b and the list of active contacts for (q, u)."""
     update_kinematics(model.tree, q, ws.kin)
-    update_contacts(model.tree, model.pairs, ws.kin, ws.con)
+    take_contacts(model.codes.contacts, (model.tree, model.pairs, ws.kin, ws.con))
     assemble_quadratic(model, ws.kin, q, u, ws.Q, ws.b)
     count = 0
     for c in range(model.mu.shape[0]):
@@ -110,7 +110,7 @@ def relative_displacement(model: Model, ws: Newton, c: int, x: FloatArray) -> tu
     return d_0, d_1, d_2
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def update_displacements(model: Model, ws: Newton) -> None:
     """Write d = slip + J dq for every active contact."""
     for a in range(ws.n_active[0]):
@@ -120,7 +120,7 @@ def update_displacements(model: Model, ws: Newton) -> None:
             ws.d[c, i] = ws.slip[c, i] + d[i]
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def assemble_newton(model: Model, ws: Newton) -> None:
     """Write the gradient and the lower triangle of the Hessian from w and W of the active contacts."""
     n_v, n_u = ws.dq.shape[0], model.n_v_u
@@ -148,7 +148,7 @@ def assemble_newton(model: Model, ws: Newton) -> None:
                 H[i, dofs[c, m]] += J[m, 0] * f_0 + J[m, 1] * f_1 + J[m, 2] * f_2
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def solve_newton(ws: Newton) -> tuple[bool, float]:
     """Factorise H, write the direction; return whether H is definite, and gradient . H^-1 gradient, J."""
     if not factorise(ws.H, ws.L):

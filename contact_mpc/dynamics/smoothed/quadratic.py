@@ -8,7 +8,7 @@ M_u sums m J'J + J_w' I J_w over the objects' bodies, tau_u is their weight. Rob
 through their joint stiffness K_a = Kp. Units: J, with Q in N/m or N m/rad.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -17,7 +17,19 @@ from contact_mpc.geometry.contacts import Kinematics, Pairs
 from contact_mpc.geometry.vectors import Vector, axpy, cross, dof_velocity, dot, minus, rotate, row, scaled
 from contact_mpc.model.kinematic_tree import REVOLUTE, Tree
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
+from contact_mpc.settings.code.separate_code import NO_CODE
+
+
+class Codes(NamedTuple):
+    """Addresses of the step's compiled functions in this process, see `contact_mpc.settings.code.separate_code`."""
+
+    contacts: int
+    step: int
+    derivatives: int
+
+
+NO_CODES = Codes(NO_CODE, NO_CODE, NO_CODE)
 
 
 class Model(NamedTuple):
@@ -35,14 +47,19 @@ class Model(NamedTuple):
     h: float
     activation: float
     n_v_u: int
+    codes: Codes
+
+    def __reduce__(self) -> tuple[type["Model"], tuple[Any, ...]]:
+        """Leave the addresses behind: they hold in this process alone."""
+        return Model, (*self._replace(pairs=self.pairs._replace(convex_code=NO_CODE), codes=NO_CODES),)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _centre_of_mass(tree: Tree, kin: Kinematics, body: int) -> Vector:
     return axpy(1.0, rotate(kin.R, body, row(tree.p_BC, body)), row(kin.p, body))
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _inertia_times(tree: Tree, kin: Kinematics, body: int, w: Vector) -> Vector:
     """Return I_W w with I_W = R I R'."""
     R = kin.R
@@ -112,7 +129,7 @@ def add_quadratic_derivative(model: Model, kin: Kinematics, dq: FloatArray, G: F
             _add_body_derivative(model, kin, body, dq, G)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _add_body_derivative(model: Model, kin: Kinematics, body: int, dq: FloatArray, G: FloatArray) -> None:
     """Derivative of sum_d J_d . F + a_d . L, F = m (J dq / h^2 - g), L = I_W w / h^2, w = J_w dq, at fixed dq.
 

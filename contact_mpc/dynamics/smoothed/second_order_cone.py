@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 
 from contact_mpc.geometry.vectors import Vector, axpy, dot, scaled
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED
 
 
 @njit(inline="always", **COMPILED)

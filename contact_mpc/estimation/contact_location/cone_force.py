@@ -16,7 +16,7 @@ from numba import njit
 
 from contact_mpc.geometry.vectors import Vector, dot
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 RAYS = 8
 ANGLES = 2.0 * np.pi * np.arange(RAYS) / RAYS
@@ -51,7 +51,7 @@ def _solve(G: Symmetric, g: Vector) -> Vector:
     return g[0] / G[0] - l_10 * y - l_20 * z, y, z
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _force_on_boundary(G: Symmetric, g: Vector, mu: float) -> Vector:
     """Return the best force on the cone's boundary; where fewer than three rows leave ties, that of a ray."""
     theta = np.arctan2(g[2], g[1])  # here u is largest, and positive: outside the polar cone

@@ -27,7 +27,7 @@ from contact_mpc.estimation.contact_location.torque_map import (
 )
 from contact_mpc.geometry.vectors import Vector, axpy, minus, rotate, row, scaled
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 DAMPING = 1e-6
 HALVINGS = 4
@@ -47,7 +47,7 @@ def is_covered(arm: Arm, surfaces: Surfaces, s: int, p: Vector) -> bool:
     return False
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _solve_step(H: FloatArray, g: FloatArray, n: int) -> None:
     """Overwrite g (n,) by H^-1 g for a positive definite H (n, n), by Cholesky in place."""
     for i in range(n):

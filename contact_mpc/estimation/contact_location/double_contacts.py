@@ -24,7 +24,7 @@ from contact_mpc.estimation.contact_location.torque_map import Arm, measure_rest
 from contact_mpc.geometry.vectors import Vector, dof_velocity, dot, rotate, row
 from contact_mpc.model.system import check_vector
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 IntArray = NDArray[np.int64]
 FORCE_TURNS, TURNS = 3, 15
@@ -44,7 +44,7 @@ class DoubleContact(NamedTuple):
     chi2: float
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _leave_to_other(arm: Arm, whole: FloatArray, body: int, p: Vector, force: Vector) -> None:
     """Set the target to what a contact leaves of the whole (n_v,), in noise."""
     arm.target[:] = whole

@@ -25,7 +25,7 @@ from contact_mpc.geometry.vectors import Vector, axpy
 from contact_mpc.model.kinematic_tree import REVOLUTE
 from contact_mpc.model.system import check_vector
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED
 
 FELT_SIGMAS = 3.0  # a torque beyond that is more than noise
 SECTIONS = 48  # golden sections: to 1e-10 of the range

@@ -23,7 +23,7 @@ from contact_mpc.estimation.contact_location.surfaces import Samples, Surfaces
 from contact_mpc.estimation.contact_location.torque_map import Arm, fit_at, to_force, to_world
 from contact_mpc.geometry.vectors import rotate, row
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 IntArray = NDArray[np.int64]
 STEPS = 8
@@ -117,7 +117,7 @@ def thin(found: FloatArray, count: int, surfaces: Surfaces, spacing: FloatArray)
     return kept[:n], _number_groups(kept, n, surfaces, spacing)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _number_groups(kept: FloatArray, n: int, surfaces: Surfaces, spacing: FloatArray) -> int:
     """Write the number of the connected group of each row to SLOT; groups are numbered by their best row."""
     kept[:n, SLOT] = -1.0

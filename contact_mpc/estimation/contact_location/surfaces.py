@@ -18,7 +18,7 @@ from contact_mpc.geometry.vectors import Vector, axpy, dot, minus, scaled
 from contact_mpc.model.kinematic_tree import CAPSULE, CYLINDER, SHAPE_CODES, SPHERE, Geometry, half_sizes
 from contact_mpc.model.polytopes import box_vertices
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED
 
 IntArray = NDArray[np.int64]
 GOLDEN_ANGLE = np.pi * (3.0 - np.sqrt(5.0))

@@ -21,7 +21,7 @@ from contact_mpc.geometry.vectors import Vector, axpy, cross, dof_velocity, dot,
 from contact_mpc.model.kinematic_tree import REVOLUTE, Tree
 from contact_mpc.model.kinematics import dof_axes_into, forward_kinematics_into
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 IntArray = NDArray[np.int64]
 
@@ -90,7 +90,7 @@ def set_torques(arm: Arm, tau: FloatArray, weight: FloatArray) -> None:
     measure_rest(arm)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def measure_rest(arm: Arm) -> None:
     """Write `rest` for the target."""
     total = np.sum(arm.target**2)

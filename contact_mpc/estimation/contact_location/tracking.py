@@ -24,7 +24,7 @@ from contact_mpc.estimation.contact_location.surfaces import Surfaces, retract
 from contact_mpc.estimation.contact_location.torque_map import Arm, fit_at, to_force, to_world
 from contact_mpc.geometry.vectors import rotate
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED
 
 IntArray = NDArray[np.int64]
 INFLATION = 2.0  # of the torques' noise

@@ -19,7 +19,7 @@ from contact_mpc.geometry.convex.support import (
 )
 from contact_mpc.geometry.vectors import Vector, axpy, cross, dot, minus, row, scaled
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 FLAT_M = 1e-12  # over a face, where a point does not see it
 THIN = 1e-10  # area against edge^2: a face without a direction
@@ -27,7 +27,7 @@ SAME_PLANE = 10.0  # times the tolerance: faces that are equally near
 NEW_ROWS = 64  # faces kept free for one expansion
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _add_face(work: FloatArray, mesh: FloatArray, count: int, i: int, j: int, k: int) -> int:
     """Write the face (i, j, k), counter-clockwise from outside; return the number of faces."""
     a, ab, ac = row(work, i), minus(row(work, j), row(work, i)), minus(row(work, k), row(work, i))
@@ -43,7 +43,7 @@ def _add_face(work: FloatArray, mesh: FloatArray, count: int, i: int, j: int, k:
     return count + 1
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _direction(i: int) -> Vector:
     sign = 1.0 if i % 2 == 0 else -1.0
     return (
@@ -96,7 +96,7 @@ def _complete(points: FloatArray, s_A: Placed, s_B: Placed, work: FloatArray, co
     return True
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _first_faces(work: FloatArray, mesh: FloatArray) -> int:
     o = row(work, 0)
     n = cross(minus(row(work, 1), o), minus(row(work, 2), o))
@@ -108,7 +108,7 @@ def _first_faces(work: FloatArray, mesh: FloatArray) -> int:
     return _add_face(work, mesh, count, j, 0, 3)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _remove_seen(work: FloatArray, mesh: FloatArray, faces: int, y: Vector) -> tuple[int, int]:
     """Remove the faces that the point y sees; return how many are left, and the edges of the hole in `rim`."""
     edges, f = 0, 0
@@ -129,7 +129,7 @@ def _remove_seen(work: FloatArray, mesh: FloatArray, faces: int, y: Vector) -> t
     return faces, edges
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _touches_hole(mesh: FloatArray, f: int, edges: int) -> bool:
     """Return whether a face without direction borders on the hole: it goes with its neighbour."""
     for e in range(edges):
@@ -140,7 +140,7 @@ def _touches_hole(mesh: FloatArray, f: int, edges: int) -> bool:
     return False
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _toggle(mesh: FloatArray, edges: int, i: int, j: int) -> int:
     """Take the edge (j, i) out of the rim, or add (i, j)."""
     for e in range(edges):
@@ -151,7 +151,7 @@ def _toggle(mesh: FloatArray, edges: int, i: int, j: int) -> int:
     return edges + 1
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _nearest_face(mesh: FloatArray, faces: int) -> int:
     best = 0
     for f in range(1, faces):
@@ -160,7 +160,7 @@ def _nearest_face(mesh: FloatArray, faces: int) -> int:
     return best
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _face_with_point(work: FloatArray, mesh: FloatArray, faces: int, depth: float) -> int:
     """Return, of the faces up to `depth` away, the one that has the nearest point of all: faces may share a plane."""
     best, found = np.inf, 0
@@ -211,7 +211,7 @@ def penetration(
     return -mesh[f, 3], -mesh[f, 4], -mesh[f, 5]
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _keep_face(work: FloatArray, mesh: FloatArray, f: int) -> None:
     """Move the points of face f to the front, with the weights of its point nearest to the origin."""
     for m in range(3):

@@ -25,7 +25,7 @@ from contact_mpc.geometry.convex.support import (
 from contact_mpc.geometry.vectors import Vector, axpy, cross, dot, minus, row, scaled
 from contact_mpc.model.polytopes import FACE_CORNERS, IntArray
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 END, SIDE, RIM = 0, 1, 2
 NEAR_TRANSITION = 1e-2  # rad: of the normal to the axis of a cylinder, or to its equator
@@ -35,7 +35,7 @@ SAME_SIDE = 0.5  # cosine between the normal of GJK or EPA and the exact one
 LEAST_SINE = 1e-3  # of the angle between edges that span a plane
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def spanning_vertices(work: FloatArray, side: int, count: int) -> Triple:
     """Return the vertices of A (side 0) or B (1) in a simplex of `count` points, filled up to three with -1."""
     i, j, k = -1, -1, -1
@@ -52,7 +52,7 @@ def spanning_vertices(work: FloatArray, side: int, count: int) -> Triple:
     return i, j, k
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _has_face(index: IntArray, v: int, face: int) -> bool:
     """Return whether the vertex v is on the face; -1 stands for no vertex, which is on any."""
     if v < 0:
@@ -63,7 +63,7 @@ def _has_face(index: IntArray, v: int, face: int) -> bool:
     return bool(i < end)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def aligned_face(points: FloatArray, index: IntArray, s: Placed, ids: Triple, d: Vector) -> tuple[int, float]:
     """Return the face of a polytope with all vertices `ids` whose normal is nearest to d, and the cosine; -1: none.
 
@@ -86,14 +86,14 @@ def unit(x: Vector) -> Vector:
     return scaled(1.0 / np.sqrt(dot(x, x)), x)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def plane_feature(x: Vector, n: Vector, radius: float) -> Feature:
     """Return the face through x across n."""
     t = unit(cross(n, (1.0, 0.0, 0.0) if abs(n[0]) < 0.6 else (0.0, 1.0, 0.0)))
     return Feature(x, 2, t, cross(n, t), ZERO, radius)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def polytope_feature(points: FloatArray, index: IntArray, s: Placed, ids: Triple, d: Vector, x: Vector) -> Feature:
     """Return the vertex, edge or face of a core with the vertices `ids`; x is a point of it, d points outwards."""
     if ids[1] < 0:
@@ -111,7 +111,7 @@ def polytope_feature(points: FloatArray, index: IntArray, s: Placed, ids: Triple
     return Feature(axpy(dot(edge, minus(x, a)), edge, a), 1, edge, ZERO, ZERO, s.radius)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def rim_feature(s: Placed, d: Vector, end: float) -> Feature:
     """Return the point of a cylinder's rim (end = -1 or 1) that is furthest along d, free to slide on the rim."""
     local = to_frame(s, d)
@@ -122,7 +122,7 @@ def rim_feature(s: Placed, d: Vector, end: float) -> Feature:
     return Feature(x, 1, to_world(s, (-out[1], out[0], 0.0)), ZERO, scaled(1.0 / r, to_world(s, out)), 0.0)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _cylinder_feature(s: Placed, where: int, d: Vector, x: Vector) -> Feature:
     """Return the end, side or rim of a cylinder along d; x is the nearest point so far."""
     axis, along = s.axes[2], dot(s.axes[2], d)
@@ -144,14 +144,14 @@ def _choices(s: Placed, d: Vector) -> tuple[int, int]:
     return (END, RIM) if along > 1.0 - 0.5 * NEAR_TRANSITION * NEAR_TRANSITION else (RIM, RIM)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _separation(points: FloatArray, s_A: Placed, s_B: Placed, n: Vector) -> float:
     """Return how far apart the planes across n are that support the shapes, m: no pair of their points is nearer."""
     a, b = support(points, s_A, scaled(-1.0, n))[1], support(points, s_B, n)[1]
     return dot(n, minus(a, b)) - s_A.radius - s_B.radius
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _is_on(points: FloatArray, index: IntArray, s: Placed, where: int, ids: Triple, x: Vector, d: Vector) -> bool:
     """Return whether a point of the plane of a face, or of the line of an edge, belongs to it."""
     if s.cylinder_radius > 0.0:
@@ -184,14 +184,14 @@ def _is_on(points: FloatArray, index: IntArray, s: Placed, where: int, ids: Trip
     return True
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _feature(points: FloatArray, index: IntArray, s: Placed, where: int, ids: Triple, d: Vector, x: Vector) -> Feature:
     if s.cylinder_radius > 0.0:
         return _cylinder_feature(s, where, d, x)
     return polytope_feature(points, index, s, ids, d, x)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def nearest_features(
     points: FloatArray, index: IntArray, s_A: Placed, s_B: Placed, n: Vector, x_A: Vector, x_B: Vector,
     ids_A: Triple, ids_B: Triple, S: FloatArray,

@@ -11,7 +11,7 @@ from numba import njit
 from contact_mpc.geometry.convex.support import POINT_WIDTH, WEIGHT, Placed, add_support
 from contact_mpc.geometry.vectors import Vector, axpy, cross, dot, minus, row, scaled
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import INNER
 
 APART, BEYOND, OVERLAP = 0, 1, 2
 TOUCHING_M = 1e-9  # nearer cores are left to EPA, which takes small gaps, too
@@ -19,7 +19,7 @@ SAME_M = 1e-13
 MOST_ITERATIONS = 100
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def triangle_weights(a: Vector, b: Vector, c: Vector) -> Vector:
     """Return the weights of the point of a triangle that is nearest to the origin."""
     ab, ac = minus(b, a), minus(c, a)
@@ -48,7 +48,7 @@ def triangle_weights(a: Vector, b: Vector, c: Vector) -> Vector:
     return v_a * scale, v_b * scale, v_c * scale
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _segment_weights(work: FloatArray) -> None:
     a, b = row(work, 0), row(work, 1)
     ab = minus(b, a)
@@ -57,7 +57,7 @@ def _segment_weights(work: FloatArray) -> None:
     work[0, WEIGHT], work[1, WEIGHT] = 1.0 - t, t
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _tetrahedron_weights(work: FloatArray) -> bool:
     """Write the weights of the nearest point of a tetrahedron; return whether the origin is inside, weights unset."""
     best, found, best_face = np.inf, (0.0, 0.0, 0.0), -1
@@ -80,7 +80,7 @@ def _tetrahedron_weights(work: FloatArray) -> bool:
     return False
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _reduce(work: FloatArray, count: int) -> int:
     """Drop the points without weight; return how many are left."""
     left = 0
@@ -93,7 +93,7 @@ def _reduce(work: FloatArray, count: int) -> int:
     return left
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _nearest_on_simplex(work: FloatArray, count: int) -> tuple[int, Vector]:
     """Keep the points that span the nearest feature of a simplex to the origin; return how many, and the point.
 
@@ -113,7 +113,7 @@ def _nearest_on_simplex(work: FloatArray, count: int) -> tuple[int, Vector]:
     return count, v
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _is_known(work: FloatArray, count: int, y: Vector) -> bool:
     for i in range(count):
         r = minus(row(work, i), y)
@@ -122,7 +122,7 @@ def _is_known(work: FloatArray, count: int, y: Vector) -> bool:
     return False
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def nearest_points(
     points: FloatArray, s_A: Placed, s_B: Placed, start: Vector, limit: float, tolerance: float, work: FloatArray
 ) -> tuple[int, int, Vector]:

@@ -28,7 +28,7 @@ from contact_mpc.geometry.crossing_edges import COS_FLAT, END_M, SIN_FLAT
 from contact_mpc.geometry.vectors import Vector, axpy, cross, dot, minus, row, scaled
 from contact_mpc.model.polytopes import FACE_CORNERS, IntArray
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 
 class Flat(NamedTuple):
@@ -44,7 +44,7 @@ class Flat(NamedTuple):
     is_side: bool
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _put(small: FloatArray, side: int, i: int, x: Vector) -> None:
     k = SYSTEM + FACE_CORNERS * side + i
     small[k, 0], small[k, 1], small[k, 2] = x
@@ -56,7 +56,7 @@ def corner(small: FloatArray, side: int, i: int) -> Vector:
     return row(small, SYSTEM + FACE_CORNERS * side + i)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _flat_cylinder(s: Placed, d: Vector, side: int, small: FloatArray) -> Flat:
     """Return the end or the side of a cylinder that faces d."""
     along, r, h = dot(s.axes[2], d), s.cylinder_radius, s.cylinder_half
@@ -73,7 +73,7 @@ def _flat_cylinder(s: Placed, d: Vector, side: int, small: FloatArray) -> Flat:
     return Flat(0, d, 0.0, False)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def flat_part(
     points: FloatArray, index: IntArray, s: Placed, ids: Triple, d: Vector, side: int, small: FloatArray
 ) -> Flat:
@@ -115,7 +115,7 @@ def is_over(x: Vector, part: Flat, side: int, small: FloatArray) -> bool:
     return True
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def corner_feature(s: Placed, part: Flat, side: int, i: int, d: Vector, small: FloatArray) -> Feature:
     """Return the corner i, on the side of a cylinder the point of the rim furthest along d."""
     if part.is_side:
@@ -123,7 +123,7 @@ def corner_feature(s: Placed, part: Flat, side: int, i: int, d: Vector, small: F
     return Feature(corner(small, side, i), 0, ZERO, ZERO, ZERO, s.radius)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def other_feature(x: Vector, part: Flat, side: int, small: FloatArray) -> Feature:
     """Return the face, or the edge, with its point nearest to x."""
     a = corner(small, side, 0)

@@ -26,7 +26,7 @@ from numba import njit
 
 from contact_mpc.geometry.vectors import Vector, axpy, cross, dot, minus, scaled
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 LENGTH_M = 0.05  # unit of slides, so that all unknowns are of one size
 LEAST_PIVOT = 1e-9
@@ -66,7 +66,7 @@ def with_rank(f: Feature, rank: int) -> Feature:
     return Feature(f.x, rank, f.t_0, f.t_1, f.bend, f.radius)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def independent(f_A: Feature, f_B: Feature) -> tuple[Feature, Feature]:
     """Take out straight tangents that the other feature has, too: nearest points of parallel features stay put."""
     if f_A.rank == 2 and f_B.rank > 0 and not _is_round(f_B):
@@ -90,7 +90,7 @@ def _tangent(f_A: Feature, f_B: Feature, i: int) -> tuple[Vector, Vector, float]
     return (f_B.t_0 if i == f_A.rank else f_B.t_1), f_B.bend, -1.0
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _write_system(S: FloatArray, f_A: Feature, f_B: Feature, n: Vector, s: float, e_0: Vector, e_1: Vector) -> int:
     """Write the left side; return its size."""
     size = 2 + f_A.rank + f_B.rank
@@ -107,7 +107,7 @@ def _write_system(S: FloatArray, f_A: Feature, f_B: Feature, n: Vector, s: float
     return size
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _eliminate(S: FloatArray, size: int, columns: int) -> None:
     """Solve in place by elimination with full pivoting; the solution of row i is in the row i of the right side."""
     width = size + columns
@@ -140,7 +140,7 @@ def _eliminate(S: FloatArray, size: int, columns: int) -> None:
                 S[i, j] = 0.0
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _slid(f: Feature, a_0: float, a_1: float) -> Feature:
     """Return the feature with its point moved by a_0, a_1 (m) along its tangents."""
     if f.rank == 0:
@@ -186,7 +186,7 @@ def refine(f_A: Feature, f_B: Feature, n: Vector, S: FloatArray) -> tuple[Featur
     return f_A, f_B, n, s
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def write_motion(
     c: int, f_A: Feature, f_B: Feature, n: Vector, s: float, S: FloatArray,
     N: FloatArray, M: FloatArray, T: FloatArray, P: FloatArray,

@@ -16,7 +16,7 @@ from contact_mpc.geometry.convex.motion import ZERO, Feature
 from contact_mpc.geometry.convex.support import WEIGHT, A, B, Placed, Scratch, Triple, from_frame, part
 from contact_mpc.geometry.vectors import Vector, axpy, dot, minus, scaled
 from contact_mpc.model.polytopes import Polytopes
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 COARSE_M, FINE_M = 1e-6, 1e-10
 COINCIDENT_M = 1e-9
@@ -37,14 +37,14 @@ class Nearest(NamedTuple):
     ids_B: Triple
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _beyond(s_A: Placed, s_B: Placed, n: Vector, distance: float) -> Nearest:
     none = (-1, -1, -1)
     f_A, f_B = Feature(s_A.p, 0, ZERO, ZERO, ZERO, s_A.radius), Feature(s_B.p, 0, ZERO, ZERO, ZERO, s_B.radius)
     return Nearest(False, f_A, f_B, n, distance, none, none)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def find_nearest(shapes: Polytopes, s_A: Placed, s_B: Placed, start: Vector, limit: float, work: Scratch) -> Nearest:
     """Return the nearest features of two shapes; those with a gap above `limit`, m, are not resolved.
 

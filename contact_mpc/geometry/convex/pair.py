@@ -17,12 +17,12 @@ from contact_mpc.geometry.crossing_edges import COS_FLAT
 from contact_mpc.geometry.vectors import Vector, axpy, dot, minus, scaled
 from contact_mpc.model.polytopes import Polytopes
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 TINY_M = 1e-12
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _normal(flat: Flat, sign: float, r: Vector, toward: Vector) -> Vector:
     """Return the normal of a corner over a flat part of B (sign 1) or A (-1): that of the face, else along r."""
     if flat.corners > 2:
@@ -44,7 +44,7 @@ def _add(found: int, count: int, f_A: Feature, f_B: Feature, n: Vector, toward: 
     return add_record(work.records, found, count, f_A, f_B, n, s)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _add_flat_contacts(shapes: Polytopes, s_A: Placed, s_B: Placed, nearest: Nearest, count: int, work: Scratch) -> int:
     """Collect the contacts of the flat parts around the nearest features; return how many there are with the first."""
     n, away, found, small = nearest.n, scaled(-1.0, nearest.n), 1, work.small
@@ -93,7 +93,7 @@ def collect_contacts(
     return found, work.records[0, GAP], nearest.n
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def write_contacts(
     found: int, first: int, count: int, bound: float, toward: Vector, origin: Vector, work: Scratch,
     phi: FloatArray, n_W: FloatArray, p: FloatArray, centre: FloatArray,

@@ -9,7 +9,7 @@ from contact_mpc.geometry.convex.motion import Feature
 from contact_mpc.geometry.convex.support import part
 from contact_mpc.geometry.vectors import Vector, axpy, dot, minus
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 OF_B, NORMAL, DISTANCE, POINT, GAP = 14, 28, 31, 32, 35
 SAME_POINT_M = 1e-9
@@ -50,7 +50,7 @@ def _place(records: FloatArray, found: int, count: int, gap: float, x: Vector) -
     return largest if count > 1 and gap < records[largest, GAP] else -1
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def add_record(records: FloatArray, found: int, count: int, f_A: Feature, f_B: Feature, n: Vector, s: float) -> int:
     """Keep a contact if it is among the `count` nearest; return how many are kept."""
     gap = s - f_A.radius - f_B.radius

@@ -13,7 +13,7 @@ from numba import njit
 from contact_mpc.geometry.vectors import Vector, axpy, dot, minus
 from contact_mpc.model.polytopes import FACE_CORNERS
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 MOST_POINTS, MOST_FACES = 128, 256  # of the polytope that EPA grows
 MOST_CONTACTS = 12
@@ -104,7 +104,7 @@ def support(points: FloatArray, s: Placed, d: Vector) -> tuple[int, Vector]:
     return found, vertex(points, s, found)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def add_support(points: FloatArray, s_A: Placed, s_B: Placed, d: Vector, out: FloatArray, i: int) -> Vector:
     """Write the point of C that is furthest along d to row i of `Scratch.points`; return it."""
     v_A, a = support(points, s_A, d)

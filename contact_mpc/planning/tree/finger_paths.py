@@ -13,7 +13,7 @@ from contact_mpc.dynamics.smoothed.newton import Newton, measure_gaps
 from contact_mpc.dynamics.smoothed.quadratic import Model
 from contact_mpc.planning.tree.growth.contact_sampling import Sampler, draw_posture, least_gap
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import INNER
 
 BoolArray = NDArray[np.bool_]
 WAYPOINTS = 5  # retreat, two on the way (repeated where not needed), ready to close, touching
@@ -26,7 +26,7 @@ SMALLEST_SHARE = 1.0 / 256.0  # of a step in free motion
 DEEPEST_RETREAT_M = -1e-3  # springs let a preloaded finger stand a little inside
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def moved_contacts(sampler: Sampler, moving: BoolArray, counted: BoolArray) -> None:
     """Mark the contacts (n_c,) that any of the moving joints (n_a,) moves."""
     for c in range(counted.shape[0]):
@@ -36,7 +36,7 @@ def moved_contacts(sampler: Sampler, moving: BoolArray, counted: BoolArray) -> N
                 counted[c] = True
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def retreat(
     model: Model,
     ws: Newton,
@@ -77,7 +77,7 @@ def retreat(
     return False
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def line_is_free(
     model: Model, ws: Newton, counted: BoolArray, clearance: float, q: FloatArray, start: FloatArray, end: FloatArray
 ) -> bool:
@@ -95,7 +95,7 @@ def line_is_free(
     return True
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def find_free_path(
     model: Model,
     ws: Newton,
@@ -132,7 +132,7 @@ def find_free_path(
     return False
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def free_share(model: Model, ws: Newton, counted: BoolArray, q: FloatArray, dq_a: FloatArray, margin: float) -> float:
     """Return the largest 2^-k <= 1 of a motion dq_a (n_a,) at q that leaves every counted contact inside its dual cone.
 

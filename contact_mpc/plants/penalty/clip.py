@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 # What is known of an overlap: columns of its row. S is the integral of A's outward normal over A's surface inside B,
 # T that of (x - c) x normal; extent is the overlap's length along S.
@@ -21,7 +21,7 @@ Point = tuple[float, float, float]
 GROWTH, SPARE = 6, 4096  # room for triangles that clipping adds
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def clip_plane(
     source: FloatArray, source_cap: FloatArray, count: int, plane: FloatArray, chain: FloatArray, is_cap: FloatArray
 ) -> int:
@@ -86,7 +86,7 @@ def clip_plane(
     return out
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _put(chain: FloatArray, t: int, a: Point, b: Point, c: Point) -> None:
     row = chain[t]
     row[0], row[1], row[2] = a
@@ -156,7 +156,7 @@ def measure(chain: FloatArray, is_cap: FloatArray, count: int, row: FloatArray, 
     return n
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _turn_and_extent(chain: FloatArray, count: int, row: FloatArray, pieces: FloatArray, n: int) -> None:
     for t in range(n):
         p = pieces[t]

@@ -13,7 +13,7 @@ from contact_mpc.plants.penalty.convex_clip import MOST_CORNERS, POINTS, Facets,
 from contact_mpc.plants.penalty.rigid_tree import add_force, body_motion
 from contact_mpc.plants.penalty.scene import CHAIN, CONVEX, Scene
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 LEAST_AREA_M2 = 1e-14
 
@@ -75,7 +75,7 @@ def rotate(R: FloatArray, x: FloatArray) -> None:
         x[i] = R[i, 0] * a + R[i, 1] * b + R[i, 2] * c
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def find_overlaps(scene: Scene, work: Work) -> None:
     """Write the overlaps of the pairs that need no booleans, for bodies that are placed."""
     for i in range(scene.pairs.shape[0]):
@@ -129,7 +129,7 @@ def find_overlaps(scene: Scene, work: Work) -> None:
                 pieces[k, j] += p_A[j]
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _relative_velocity(work: Work, body_a: int, body_b: int, x: FloatArray, out: FloatArray) -> None:
     """Write the velocity of A's point at x relative to B's."""
     m, n = work.motion[body_a], work.motion[body_b]
@@ -140,7 +140,7 @@ def _relative_velocity(work: Work, body_a: int, body_b: int, x: FloatArray, out:
     out[2] = m[5] + m[0] * r1 - m[1] * r0 - n[5] - n[0] * s1 + n[1] * s0
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def add_contacts(
     scene: Scene, work: Work, parameters: FloatArray, latch: FloatArray, filtered: FloatArray, t: float,
     tau: FloatArray,

@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 MOST_CORNERS = 256  # of one facet's polygon
 COPLANAR_M = 1e-12
@@ -26,7 +26,7 @@ class Facets(NamedTuple):
     sphere: FloatArray
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def clip_polygon(polygon: FloatArray, other: FloatArray, count: int, plane: FloatArray, limit: float) -> int:
     """Write the part of a convex polygon (count, 3) with n . x + d <= 0 to `other`; return its corners.
 
@@ -58,7 +58,7 @@ def clip_polygon(polygon: FloatArray, other: FloatArray, count: int, plane: Floa
     return out
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _transform_facets(
     corners: FloatArray, facets: FloatArray, R: FloatArray, p: FloatArray, out: FloatArray, planes: FloatArray
 ) -> None:
@@ -76,7 +76,7 @@ def _transform_facets(
         planes[t, 3] = d
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _is_outside(planes: FloatArray, sphere: FloatArray, R: FloatArray, p: FloatArray) -> bool:
     """Return whether a sphere lies beyond a plane of a body at (R, p), all in one frame."""
     d0, d1, d2 = sphere[0] - p[0], sphere[1] - p[1], sphere[2] - p[2]
@@ -89,7 +89,7 @@ def _is_outside(planes: FloatArray, sphere: FloatArray, R: FloatArray, p: FloatA
     return False
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _furthest(planes: FloatArray, count: int, x: float, y: float, z: float) -> tuple[int, float]:
     best, first = -np.inf, 0
     for k in range(count):
@@ -99,7 +99,7 @@ def _furthest(planes: FloatArray, count: int, x: float, y: float, z: float) -> t
     return first, best
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _reaching(corners: FloatArray, count: int, plane: FloatArray, found: FloatArray) -> int:
     """Write the indices of the triangles with a corner in a half-space; return how many."""
     n = 0
@@ -113,7 +113,7 @@ def _reaching(corners: FloatArray, count: int, plane: FloatArray, found: FloatAr
     return n
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _add_polygon(
     polygon: FloatArray, count: int, origin: FloatArray, row: FloatArray, piece: FloatArray, points: FloatArray, n: int
 ) -> int:
@@ -206,7 +206,7 @@ def clip_convex(
     return n
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _clip_facet(
     corners: FloatArray, planes: FloatArray, reach: FloatArray, n: int, polygons: FloatArray, limit: float
 ) -> tuple[int, int]:
@@ -226,7 +226,7 @@ def _clip_facet(
     return count, now
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _keep_piece(pieces: FloatArray, n: int, piece: FloatArray) -> int:
     """Append a piece; those without room are added to the last one."""
     if n < pieces.shape[0]:

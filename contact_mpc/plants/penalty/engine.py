@@ -23,7 +23,7 @@ from contact_mpc.plants.penalty.parameters import PenaltyParameters
 from contact_mpc.plants.penalty.rigid_tree import configuration_rate, mass_and_bias
 from contact_mpc.plants.penalty.scene import BOOLEAN, Scene, build_scene
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED
 
 MOST_FORCE_N = 1e4
 METHODS = ("clip", "manifold")

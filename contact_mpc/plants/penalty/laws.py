@@ -14,13 +14,13 @@ import numpy as np
 from numba import njit
 
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 G1, G2, GI, DT, GT, CAP, BETA, GAMMA, IS_FILTER, OMEGA, ZETA, IS_WEIGHTED, IS_SPREAD = range(13)
 LEAST_SPEED_M_S = 1e-12
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def contact_direction(row: FloatArray, pieces: FloatArray, count: int, is_weighted: float, out: FloatArray) -> float:
     """Write s_n (3,), the direction from A into B, by (3); return |s_d| of the area, m^2.
 

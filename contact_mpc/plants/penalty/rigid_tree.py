@@ -9,22 +9,22 @@ from numba import njit
 
 from contact_mpc.model.kinematic_tree import FREE, REVOLUTE, Tree
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _cross(a: FloatArray, b: FloatArray, out: FloatArray) -> None:
     x, y, z = a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
     out[0], out[1], out[2] = x, y, z
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _times(A: FloatArray, x: FloatArray, out: FloatArray) -> None:
     for i in range(3):
         out[i] = A[i, 0] * x[0] + A[i, 1] * x[1] + A[i, 2] * x[2]
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _turn_inertia(R: FloatArray, inertia: FloatArray, out: FloatArray) -> None:
     """Write R I R^T."""
     for i in range(3):
@@ -36,7 +36,7 @@ def _turn_inertia(R: FloatArray, inertia: FloatArray, out: FloatArray) -> None:
             out[i, j] = total
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def body_motion(tree: Tree, axes: FloatArray, p: FloatArray, v: FloatArray, motion: FloatArray) -> None:
     """Write (n_b, 12) of each body: omega, velocity of its origin, and their rates at dv/dt = 0, in the world."""
     w, r, wr, j = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3)
@@ -138,7 +138,7 @@ def mass_and_bias(
                     M[e, d] += value
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def add_force(
     tree: Tree, axes: FloatArray, origins: FloatArray, b: int, x: FloatArray, f: FloatArray, sign: float,
     tau: FloatArray,
@@ -153,7 +153,7 @@ def add_force(
         tau[d] += sign * (J[3] * f[0] + J[4] * f[1] + J[5] * f[2])
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def configuration_rate(tree: Tree, q: FloatArray, v: FloatArray, out: FloatArray) -> None:
     """Write dq/dt (n_q,): velocities, and for free bodies half of omega times the quaternion."""
     for b in range(tree.parent.shape[0]):

@@ -19,7 +19,7 @@ from contact_mpc.geometry.contacts import update_kinematics
 from contact_mpc.model.system import System
 from contact_mpc.planning.tree.problem_config import CloseConfig, ContactConfig
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -134,7 +134,7 @@ def _approach_posture(system: System, config: ContactConfig, source: str) -> Clo
     return CloseConfig(open_rad={}, close_rad={}, fingers={"pusher": config.approach.joints})
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def least_gap(model: Model, ws: Newton, q: FloatArray, counted: BoolArray) -> float:
     """Return the least gap at q (n_q,) of the contacts that count (n_c,), m."""
     gaps, least = measure_gaps(model, ws, q), np.inf
@@ -144,7 +144,7 @@ def least_gap(model: Model, ws: Newton, q: FloatArray, counted: BoolArray) -> fl
     return least
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def draw_posture(
     model: Model,
     ws: Newton,
@@ -186,7 +186,7 @@ def draw_posture(
     return p
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def choose_fingers(sampler: Sampler, rng: np.random.Generator, p: int, chosen: BoolArray) -> None:
     """Mark the fingers (n_f,) of posture p that move: all, or a random part of them that is not empty."""
     count = sampler.fingers[p]
@@ -198,7 +198,7 @@ def choose_fingers(sampler: Sampler, rng: np.random.Generator, p: int, chosen: B
         chosen[min(int(rng.random() * count), count - 1)] = True
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def close_finger(
     model: Model,
     ws: Newton,
@@ -235,7 +235,7 @@ def close_finger(
     return True
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _pose_finger(
     sampler: Sampler,
     p: int,

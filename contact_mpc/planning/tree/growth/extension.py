@@ -28,7 +28,7 @@ from contact_mpc.planning.tree.growth.node import (
     write_node,
 )
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 LOAD_WEIGHT = 1e4  # of the stretch of springs beyond their load, 1/rad^2 (1/m^2), beside e in rad^2
 
@@ -36,7 +36,7 @@ LOAD_WEIGHT = 1e4  # of the stretch of springs beyond their load, 1/rad^2 (1/m^2
 HALVINGS = 2  # of an extension that fails
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _load_rows(tree: Tree, growth: Growth, node: int) -> tuple[FloatArray, FloatArray]:
     """Return rows (2 n_a, n_a) and level (2 n_a,) of a one-sided cost on linearised loads beyond both limits."""
     n_a, root = tree.u.shape[1], np.sqrt(LOAD_WEIGHT)
@@ -81,7 +81,7 @@ def extension_command(model: Model, tree: Tree, growth: Growth, node: int, targe
     u[:] = tree.u[node] + du * min(1.0, growth.step / max(norm, 1e-12))
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _extend(
     model: Model, ws: Newton, tree: Tree, growth: Growth, node: int, target: FloatArray, goal: FloatArray
 ) -> bool:
@@ -139,7 +139,7 @@ def add_steps(
         add_node(model, tree, growth, goal)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def extend_on(
     model: Model,
     ws: Newton,

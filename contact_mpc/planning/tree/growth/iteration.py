@@ -51,10 +51,10 @@ from contact_mpc.planning.tree.growth.regrasp_motion import (
     make_steps,
 )
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _distances(
     model: Model,
     tree: Tree,

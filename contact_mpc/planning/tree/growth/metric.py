@@ -23,7 +23,7 @@ from contact_mpc.dynamics.smoothed.cholesky import factorise
 from contact_mpc.model.kinematic_tree import Tree
 from contact_mpc.optimisation.horizon import object_error_into
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 from contact_mpc.settings.named_arrays import Shape, allocate
 
 
@@ -78,7 +78,7 @@ def with_gamma(metrics: Metrics, gamma: FloatArray) -> Metrics:
     return other
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def whitened_square(whiten: FloatArray, e: FloatArray) -> float:
     """Return e' Sigma^-1 e of a tangent difference e (n_v_u,)."""
     total = 0.0

@@ -3,9 +3,9 @@
 import numpy as np
 from numba import njit
 
-from contact_mpc.dynamics.smoothed.derivatives import solve_derivatives, tangent_derivatives
+from contact_mpc.dynamics.smoothed.derivatives import take_derivatives
 from contact_mpc.dynamics.smoothed.integration import integrate_into
-from contact_mpc.dynamics.smoothed.log_barrier import CONVERGED, solve_step
+from contact_mpc.dynamics.smoothed.log_barrier import CONVERGED, take_step
 from contact_mpc.dynamics.smoothed.newton import Newton
 from contact_mpc.dynamics.smoothed.quadratic import Model
 from contact_mpc.optimisation.horizon import object_error_into
@@ -25,15 +25,16 @@ from contact_mpc.planning.tree.growth.regrasp_motion import (
     stays_out,
 )
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _model_step(
     model: Model, ws: Newton, kappa: float, q: FloatArray, u: FloatArray, warm: bool, q_next: FloatArray
 ) -> bool:
     """Write q_next of the model at a barrier weight; False where it has none."""
-    status, _, _ = solve_step(model, ws, q, u, np.zeros(model.mu.shape[0]), kappa, STEP_TOLERANCE, warm)
+    offset = np.zeros(model.mu.shape[0])
+    status, _, _ = take_step(model.codes.step, (model, ws, q, u, offset, kappa, STEP_TOLERANCE, warm))
     integrate_into(model.tree, q, ws.dq, q_next)
     return status == CONVERGED
 
@@ -76,8 +77,7 @@ def write_node(
     if not smoothed_step(model, ws, tree, growth, q, u, mu):
         return False
     X, A, B = np.empty((n_v, n_v + n_a)), np.empty((n_v, n_v)), np.empty((n_v, n_a))
-    solve_derivatives(model, ws, growth.kappa_smoothed, X)
-    tangent_derivatives(model, ws, X, A, B)
+    take_derivatives(model.codes.derivatives, (model, ws, growth.kappa_smoothed, X, A, B))
     tree.q[node], tree.u[node] = q, u
     _write_stretch(tree, node, mu, B)
     tree.refusals[node], tree.regrasps[node] = 0.0, 0.0
@@ -85,7 +85,7 @@ def write_node(
     return write_metric(tree.metrics, node, mu, B, growth.gamma * growth.gamma_scale**2)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _write_stretch(tree: Tree, node: int, mu: FloatArray, B: FloatArray) -> None:
     """Write u - q_a of the smoothed step and its derivative by the command."""
     n_a = tree.u.shape[1]
@@ -93,7 +93,7 @@ def _write_stretch(tree: Tree, node: int, mu: FloatArray, B: FloatArray) -> None
     tree.stretch_B[node] = np.eye(n_a) - B[B.shape[0] - n_a :]
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def copy_row(tree: Tree, source: int, target: int) -> None:
     """Copy what makes a node from one row to another, as one that was neither refused nor regrasped."""
     tree.q[target], tree.u[target], tree.path[target] = tree.q[source], tree.u[source], tree.path[source]
@@ -114,7 +114,7 @@ def is_inside(model: Model, growth: Growth, goal: FloatArray, q: FloatArray) -> 
     return bool(np.all(e >= growth.object_lower) and np.all(e <= growth.object_upper))
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def is_bearable(model: Model, ws: Newton, growth: Growth, q: FloatArray, u: FloatArray) -> bool:
     """Whether springs stay within the load after the last step, and gaps above what linearisation may leave."""
     first = q.shape[0] - u.shape[0]
@@ -134,7 +134,7 @@ def root_distance(model: Model, tree: Tree, growth: Growth, node: int, target: F
     return np.sqrt(np.sum(growth.weight * e * e))
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def own_distance(model: Model, tree: Tree, growth: Growth, node: int, target: FloatArray) -> float:
     """Return the distance from a node to the target in the metric in use."""
     e = np.empty(growth.weight.shape[0])
@@ -145,7 +145,7 @@ def own_distance(model: Model, tree: Tree, growth: Growth, node: int, target: Fl
     return 0.5 * np.sum(growth.weight * e * e)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def has_reached(model: Model, growth: Growth, q: FloatArray, goal: FloatArray) -> bool:
     """Whether the object in q is within the tolerances of the goal."""
     e, turn, distance = np.empty(growth.weight.shape[0]), 0.0, 0.0

@@ -36,7 +36,7 @@ from contact_mpc.planning.tree.growth.regrasp_motion import (
     object_motion,
 )
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 HOLDING_GAP_M = 1e-3  # a finger nearer than this holds on
 
@@ -137,7 +137,7 @@ def regrasp(
     return best < np.inf and _move_to_grasp(model, ws, tree, growth, sampler, steps, node, goal)
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _move_to_grasp(
     model: Model, ws: Newton, tree: Tree, growth: Growth, sampler: Sampler, steps: Steps, node: int, goal: FloatArray
 ) -> bool:

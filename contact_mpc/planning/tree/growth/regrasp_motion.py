@@ -12,7 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from contact_mpc.dynamics.smoothed.integration import integrate_into
-from contact_mpc.dynamics.smoothed.log_barrier import CONVERGED, solve_step
+from contact_mpc.dynamics.smoothed.log_barrier import CONVERGED, take_step
 from contact_mpc.dynamics.smoothed.newton import Newton, measure_gaps
 from contact_mpc.dynamics.smoothed.quadratic import Model
 from contact_mpc.optimisation.horizon import object_error_into
@@ -20,7 +20,7 @@ from contact_mpc.planning.tree.finger_paths import READY, TOUCH, free_share, mov
 from contact_mpc.planning.tree.growth.arrays import Growth
 from contact_mpc.planning.tree.growth.contact_sampling import Sampler, close_finger, preload
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -67,8 +67,9 @@ def make_step(
     k, q_next = steps.made[0], np.empty(q.shape[0])
     if k >= steps.u.shape[0]:
         return False
-    status, _, _ = solve_step(
-        model, ws, q, wanted, np.zeros(model.mu.shape[0]), growth.kappa_check, STEP_TOLERANCE, False
+    offset = np.zeros(model.mu.shape[0])
+    status, _, _ = take_step(
+        model.codes.step, (model, ws, q, wanted, offset, growth.kappa_check, STEP_TOLERANCE, False)
     )
     if status != CONVERGED:
         return False
@@ -81,7 +82,7 @@ def make_step(
     return True
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _go_to(
     model: Model,
     ws: Newton,
@@ -105,7 +106,7 @@ def _go_to(
             return False
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _close(
     model: Model,
     ws: Newton,

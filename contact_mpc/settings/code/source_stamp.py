@@ -11,7 +11,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-PACKAGES = Path(__file__).resolve().parents[2]  # the folder that contact_mpc stands in
+PACKAGES = Path(__file__).resolve().parents[3]  # the folder that contact_mpc stands in
 IMPORT = re.compile(rb"^(?:from\s+([\w.]+)\s+import\s+(\([^)]*\)|[^\n]*)|import\s+([\w.]+))", re.MULTILINE)
 NAME = re.compile(rb"\w+")
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from patience import HANG_S
 
-from contact_mpc.settings.source_stamp import PACKAGES, source_stamp
+from contact_mpc.settings.code.source_stamp import PACKAGES, source_stamp
 
 CALLED = """
 from numba import njit
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED
 from toy.constants import SCALE
 
 @njit(**COMPILED)
@@ -20,7 +20,7 @@ def scaled(x):
 """
 CALLER = """
 from numba import njit
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED
 from toy.called import (
     scaled,
 )

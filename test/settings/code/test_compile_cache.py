@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from patience import HANG_S
 
-from contact_mpc.settings.compile_cache import MARK, CheckedCacheFile
+from contact_mpc.settings.code.compile_cache import MARK, CheckedCacheFile
 
 PROGRAM = """
 from numba import njit
-from contact_mpc.settings.compile_flags import COMPILED
+from contact_mpc.settings.code.compile_flags import COMPILED
 
 @njit(**COMPILED)
 def half(x):

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 
 from numba.core import caching
 
-from contact_mpc.settings.source_stamp import source_stamp
+from contact_mpc.settings.code.source_stamp import source_stamp
 
 MARK = b"\ncontact_mpc sha256 "
 TRAILER = len(MARK) + hashlib.sha256().digest_size
