@@ -1,13 +1,13 @@
 """The live view draws what the system is, takes goals from the gizmo, and listens on this machine alone."""
 
 import asyncio
-import socket
 import urllib.request
 from collections.abc import Iterator
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from free_port import free_port
 
 pytest.importorskip("viser")
 from contact_mpc.errors import InputError
@@ -20,12 +20,6 @@ from contact_mpc.view.panel import Panel
 
 IDENTITY = Pose(np.eye(3), np.zeros(3))
 FACETED = 0.03  # share of the volume that triangles leave out of a round shape
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture(scope="module")

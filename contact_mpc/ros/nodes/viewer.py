@@ -135,6 +135,7 @@ class Viewer(Node):
         self.scene.show_goal(*self._goal)
 
     def _on_dragged(self, R_WB: FloatArray, p_WB: FloatArray) -> None:
+        self._goal = R_WB, p_WB
         self._goals.publish(messages.to_pose_stamped(int(self.get_clock().now().nanoseconds), R_WB, p_WB))
 
     def _draw(self) -> None:
@@ -143,6 +144,8 @@ class Viewer(Node):
         self._has_news = False
         self.scene.show(self._q)
         self.scene.show_forces(self._forces)
+        if self._goal is None and self._object is not None:
+            self.scene.show_goal(*self._object)  # a turn of the gizmo alone leaves the object where it is
         if self._goal is not None and self._object is not None:
             (R_goal, p_goal), (R, p) = self._goal, self._object
             angle = np.rad2deg(np.linalg.norm(rotation_log(np.ascontiguousarray(R @ R_goal.T))))

@@ -1,12 +1,12 @@
 """The viewer as a process: it says where its page is, serves it, and ends without a word of Python's."""
 
 import re
-import socket
 import time
 import urllib.request
 from pathlib import Path
 
 import pytest
+from free_port import free_port
 
 pytest.importorskip("rclpy")
 pytest.importorskip("viser")
@@ -18,12 +18,6 @@ from contact_mpc.ros.stack.viewing import viewing
 pytestmark = pytest.mark.dds
 
 START_S = 90.0
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def test_the_viewer_serves_its_page_and_ends_in_order(tmp_path: Path) -> None:
