@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -167,8 +168,9 @@ def test_interrupt_ends_the_workers_too(task_file):
     command = [sys.executable, "-m", "contact_mpc", "evaluate", str(task_file), "--params", "planar_hand_ball"]
     options = ["--trials", "100000", "--jobs", "2", "--json"]
     process = subprocess.Popen(
-        [*command, *options], start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+        [*command, *options], start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # what runs in the background ignores it
+    )  # fmt: skip
     deadline = time.monotonic() + HANG_S
     while len(_members(process.pid)) < 3 and time.monotonic() < deadline:
         time.sleep(0.1)

@@ -7,6 +7,7 @@ from contact_mpc import load_system
 from contact_mpc.errors import InputError
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.estimation.state_estimator import StateEstimator
+from contact_mpc.loop.holding_effort import holding_effort
 from contact_mpc.model.rotations import rotation_exp
 from contact_mpc.task.task import load_task
 
@@ -187,15 +188,16 @@ def test_each_parameter_set_off_its_default_changes_the_estimate(allegro):
         estimator = StateEstimator(allegro, EstimatorConfig(**changes))
         rng, start_q = np.random.default_rng(5), load_task("allegro_ball").start_q  # fingers touch
         q_a, (R, p) = start_q[7:], allegro.object_pose(start_q)
+        tau = holding_effort(allegro, load_task("allegro_ball"), "bridge")
         states = []
         for k in range(60):
             jump = 0.02 * (k > 45)
             shift = np.array([jump, 0.0, 0.0]) + rng.normal(0.0, 5e-4, 3)
-            estimator.update_joints(T0 + 16 * k * MS, q_a + 1e-3 * k)
+            estimator.update_joints(T0 + 16 * k * MS, q_a + 1e-3 * k, tau=tau)
             estimator.update_object_pose(T0 + 16 * k * MS, rotation_exp(rng.normal(0.0, 0.008, 3)) @ R, p + shift)
             states.append(estimator.estimate(T0 + 16 * k * MS + 60 * MS))
         for k in range(60, 80):  # the camera sees nothing
-            estimator.update_joints(T0 + 16 * k * MS, q_a + 1e-3 * k)
+            estimator.update_joints(T0 + 16 * k * MS, q_a + 1e-3 * k, tau=tau)
             states.append(estimator.estimate(T0 + 16 * k * MS))
         slow = StateEstimator(allegro, EstimatorConfig(**changes))
         for k in range(5):
@@ -219,8 +221,12 @@ def test_each_parameter_set_off_its_default_changes_the_estimate(allegro):
         "carry_error": 1.0, "carried_accel_share": 0.5, "noise_adaptation": 0.1,
         "longest_pose_age_s": 0.04, "carry_through_s": 0.0, "known_rotation_rad": 1e-4, "known_position_m": 1e-5,
         "slip_probability": 1.0, "slip_window_s": 0.05, "slip_hold_s": 0.0, "slip_carry_error": 0.3,
+        "touch": True,
     }  # fmt: skip
-    assert set(changes) == set(EstimatorConfig.model_fields)
-    nominal = outcome()
+    of_touch = {"touch_noise_m": 0.01, "touch_torque_noise_nm": 0.2}
+    assert {*changes, *of_touch} == set(EstimatorConfig.model_fields)
+    nominal, touched = outcome(), outcome(touch=True)
     for name, value in changes.items():
         assert not np.array_equal(outcome(**{name: value}), nominal), name
+    for name, value in of_touch.items():
+        assert not np.array_equal(outcome(touch=True, **{name: value}), touched), name

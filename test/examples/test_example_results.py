@@ -168,11 +168,12 @@ def test_unknown_example_is_refused_with_the_nearest_name() -> None:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_wrong_formulation_and_step_are_refused_before_anything_runs(name: str) -> None:
-    with pytest.raises(InputError, match="formulation 'newton' in example"):
+    none = "has neither a formulation nor a time step"  # of an example that steps nothing
+    with pytest.raises(InputError, match=f"formulation 'newton' in example|{none}"):
         run_example(name, Settings("newton"))
-    with pytest.raises(InputError, match="h = -0.1 s in example .* expected a time step from"):
+    with pytest.raises(InputError, match=f"h = -0.1 s in example .* expected a time step from|{none}"):
         run_example(name, Settings(None, -0.1))
-    with pytest.raises(InputError, match="h = 100.0 s in example"):
+    with pytest.raises(InputError, match=f"h = 100.0 s in example|{none}"):
         run_example(name, Settings(None, 100.0))
 
 

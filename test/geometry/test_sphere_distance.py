@@ -76,7 +76,7 @@ def test_distance_and_normal_are_those_of_coal(shape: str, c: tuple[float, float
 def test_normal_is_the_gradient_and_curvature_its_derivative(
     shape: str, c: tuple[float, float, float], check_jacobian: Callable
 ) -> None:
-    assume(kink_distance(shape, np.array(c)) > 5e-3)
+    assume(kink_distance(shape, np.array(c)) > 1e-2)  # differences err by (step / distance)^4
     _, n, N = value_normal_curvature(shape, np.array(c))
     check_jacobian(n[None], lambda x: np.array([value_normal_curvature(shape, c + x)[0]]), 1e-8, step=1e-4)
     check_jacobian(N, lambda x: value_normal_curvature(shape, c + x)[1], 1e-5, step=1e-4, floor=1e-3)
