@@ -10,7 +10,7 @@ with GoalClient() as client:
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from std_srvs.srv import Trigger
 
 from contact_mpc.errors import InputError, StackError
 from contact_mpc.model.rotations import quaternion_to_matrix, rotation_exp
-from contact_mpc.ros.goals.desk import ENDED
+from contact_mpc.ros.goals.goal import ENDED
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.messages.qos import TOPICS, qos_profile
 from contact_mpc.ros.stack.discovery import loopback_environment
@@ -36,7 +36,9 @@ CONNECT_S, SLICE_S = 15.0, 0.02
 
 @dataclass(frozen=True)
 class GoalOutcome:
-    """What became of a goal: state, why, progress 0 to 1, error to go, where the object is, and counts of all goals."""
+    """What became of a goal: state, why, progress 0 to 1, error to go, where the object is, counts of all goals;
+    and the stamp of the newest message that was no goal, with the reason.
+    """
 
     state: str
     message: str
@@ -47,6 +49,8 @@ class GoalOutcome:
     R: FloatArray
     p: FloatArray
     counts: dict[str, int]
+    refused_ns: int | None = None
+    refusal: str = ""
 
     @property
     def has_ended(self) -> bool:
@@ -116,7 +120,17 @@ class GoalClient:
         return self.send(rotation_exp(np.array(AXES_W[name]) * np.deg2rad(angle_deg)) @ now.R, now.p)
 
     def send(self, R_WB: FloatArray, p_WB: FloatArray) -> int:
-        """Send a pose of the object, (3, 3) and (3,) m, in the world frame; returns the goal's stamp."""
+        """Send a pose of the object, (3, 3) and (3,) m, in the world frame; returns the goal's stamp.
+
+        Raises
+        ------
+        InputError
+            R_WB is no rotation, or p_WB is not finite.
+        """
+        if not np.allclose(R_WB @ np.transpose(R_WB), np.eye(3), atol=1e-3) or np.linalg.det(R_WB) < 0.0:
+            raise InputError(f"goal: R_WB is no rotation matrix: {np.asarray(R_WB).tolist()}")
+        if not np.isfinite(p_WB).all():
+            raise InputError(f"goal: position {np.asarray(p_WB).tolist()} m is not finite")
         self._sent_ns = time.time_ns()
         self._publisher.publish(messages.to_pose_stamped(self._sent_ns, np.ascontiguousarray(R_WB), p_WB))
         return self._sent_ns
@@ -146,7 +160,9 @@ class GoalClient:
             if is_mine and outcome.has_ended:
                 return outcome
             if seen and not is_mine:
-                return GoalOutcome(**{**vars(outcome), "state": "replaced", "message": "another goal came"})
+                return replace(outcome, state="replaced", message="another goal came")
+            if outcome.refused_ns == self._sent_ns:
+                return replace(outcome, state="refused", message=outcome.refusal)
             seen |= is_mine
             if time.monotonic() > deadline:
                 raise StackError(f"the goal has not ended within {timeout_s:g} s: {outcome.state}, {outcome.message}")
@@ -191,6 +207,7 @@ class GoalClient:
             values["state"], message.message, int(values["goal_ns"]) if values["goal_ns"] else None,
             float(values["progress"]), float(values["angle_error_deg"]), float(values["position_error_mm"]),
             quaternion_to_matrix(wxyz), p, {key: int(values[key]) for key in ("goals", *ENDED)},
+            int(values["refused_ns"]) if values["refused_ns"] else None, values["refusal"],
         )  # fmt: skip
 
     def _call(self, name: str) -> str:

@@ -22,7 +22,8 @@ from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 from contact_mpc.errors import InputError
 from contact_mpc.model.rotations import matrix_to_quaternion
 from contact_mpc.planning.goal import require_goals
-from contact_mpc.ros.goals.desk import GoalDesk, HandOver, ObjectGoal
+from contact_mpc.ros.goals.desk import GoalDesk
+from contact_mpc.ros.goals.goal import HandOver, ObjectGoal
 from contact_mpc.ros.goals.search import PlanSearch
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.messages.qos import TOPICS
@@ -38,6 +39,8 @@ from contact_mpc.task.task import load_task
 
 TURN_S = 0.05
 STATUS_PERIOD_S = 0.2  # while nothing but the error changes
+SILENCE_S = 3.0  # realtime: without a new estimate for so long, nothing more is known of the object
+STALE = ("pose_stale", "joints_stale")  # of estimates
 FRAMES = ("world", "")
 NEWEST = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
 LEVELS = {"refused": DiagnosticStatus.WARN, "missed": DiagnosticStatus.WARN, "lost": DiagnosticStatus.ERROR}
@@ -74,6 +77,7 @@ class GoalServerNode(ContactNode):
         self._halves: dict[type, bytes] = {}
         self._plan: CommandPlan | None = None
         self._tracker_status, self._said, self._next_status_s = "", ("", "", 0), 0.0
+        self._newest_ns, self._heard_s, self._estimate_status = -1, time.monotonic(), ""
         self._reference = self.publish_topic("reference")
         self._object_reference = self.publish_topic("object_reference")
         self._status = self.publish_topic("goal_status")
@@ -97,7 +101,8 @@ class GoalServerNode(ContactNode):
         """Return state and counts of the goals."""
         if not self.is_active or self._desk is None:
             return super().diagnose()
-        return DiagnosticStatus.OK, f"{self._desk.state}: {self._desk.message}", dict(self._desk.counts)
+        ledger = self._desk.ledger
+        return DiagnosticStatus.OK, f"{ledger.state}: {ledger.message}", dict(ledger.counts)
 
     def _listen(self, name: str, callback: Any, raw: bool = False) -> None:
         """Subscribe to the newest message of a topic: what was missed does not matter here, in no clock."""
@@ -115,7 +120,7 @@ class GoalServerNode(ContactNode):
                 raise InputError(f"frame '{message.header.frame_id}' is not known here; send poses in 'world'")
             self._desk.take_goal(ObjectGoal(stamp_ns, *messages.read_pose(message.pose)))
         except InputError as error:
-            self._desk.refuse(stamp_ns, str(error))
+            self._desk.ledger.refuse(stamp_ns, str(error))
 
     def _on_plan(self, message: JointTrajectory) -> None:
         try:
@@ -134,14 +139,14 @@ class GoalServerNode(ContactNode):
         if joints is None or odometry is None:
             return None
         try:
-            t_ns = read_stamp_ns(joints)
-            position, velocity, _ = messages.read_joint_state(deserialize(joints, JointState), self._order)
+            t_ns, message = read_stamp_ns(joints), deserialize(joints, JointState)
+            position = messages.read_joint_state(message, self._order)[0]
             motion = messages.read_odometry(deserialize(odometry, Odometry))
         except InputError:
             return None  # the tracker refuses it and says so
         rest = np.zeros(self._system.n_a)
         state = state_from_motion(self._system, t_ns, motion, (position, rest, rest), self._q_guess)
-        self._q_guess = state.q
+        self._q_guess, self._estimate_status = state.q, message.header.frame_id
         return t_ns, state.q
 
     # Turns.
@@ -149,12 +154,17 @@ class GoalServerNode(ContactNode):
     def _turn(self) -> None:
         if not self.is_active or self._desk is None:
             return
-        state = self._read_state()
-        if state is not None:
+        state, now_s = self._read_state(), time.monotonic()
+        if state is not None and state[0] != self._newest_ns:
+            self._newest_ns, self._heard_s = state[0], now_s
+        if self.config.clock == "realtime" and now_s - self._heard_s > SILENCE_S:
+            self._desk.lose(f"no new estimate of the object for {SILENCE_S:g} s: see the state estimator")
+        elif state is not None:
             u = self._task.start_u if self._plan is None else self._plan.sample_u(state[0])
-            self._hand_over(self._desk.update(*state, u, self._tracker_status))
-        now_s = time.monotonic()
-        said = (self._desk.state, self._desk.message, self._desk.counts["goals"])
+            unseen = f"the estimate is {self._estimate_status}" if self._estimate_status in STALE else ""
+            self._hand_over(self._desk.update(*state, u, self._tracker_status, unseen))
+        ledger = self._desk.ledger
+        said = (ledger.state, ledger.message, ledger.counts["goals"])
         if said != self._said or now_s >= self._next_status_s:
             self._said, self._next_status_s = said, now_s + STATUS_PERIOD_S
             self._publish_goal_status()
@@ -177,22 +187,22 @@ class GoalServerNode(ContactNode):
         response.message = "the goal server is not active; activate it first"
         if response.success and self._desk is not None:
             self._hand_over(self._desk.cancel() if name == "cancel" else self._desk.hold())
-            response.message = self._desk.message
+            response.message = self._desk.ledger.message
         return response
 
     def _publish_goal_status(self) -> None:
-        desk = self._desk
-        assert desk is not None
+        assert self._desk is not None
+        ledger, way = self._desk.ledger, self._desk.way
         R, p = self._system.object_pose(self._q_guess)
         values: dict[str, object] = {
-            "state": desk.state, "goal_ns": "" if desk.goal is None else desk.goal.stamp_ns,
-            "progress": desk.progress, "angle_error_deg": desk.angle_deg, "position_error_mm": desk.distance_mm,
+            "state": ledger.state, "goal_ns": ledger.goal_ns or "",
+            "refused_ns": ledger.refused_ns or "", "refusal": ledger.refusal,
+            "progress": way.progress, "angle_error_deg": way.angle_deg, "position_error_mm": way.distance_mm,
             "position_m": " ".join(repr(float(value)) for value in p),
             "quaternion_wxyz": " ".join(repr(float(value)) for value in matrix_to_quaternion(np.ascontiguousarray(R))),
         }  # fmt: skip
-        values |= desk.counts
-        level = LEVELS.get(desk.state, DiagnosticStatus.OK)
-        self._status.publish(messages.to_status(level, "goal_server", desk.message, values))
+        level = LEVELS.get(ledger.state, DiagnosticStatus.OK)
+        self._status.publish(messages.to_status(level, "goal_server", ledger.message, values | ledger.counts))
 
 
 def main() -> None:

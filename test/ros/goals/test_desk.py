@@ -8,7 +8,8 @@ import pytest
 pytest.importorskip("rclpy")
 
 from contact_mpc.model.rotations import rotation_exp
-from contact_mpc.ros.goals.desk import GoalDesk, HandOver, ObjectGoal
+from contact_mpc.ros.goals.desk import GoalDesk
+from contact_mpc.ros.goals.goal import HandOver, ObjectGoal
 from contact_mpc.ros.goals.search import SearchRequest, SearchResult
 from contact_mpc.task.plan import Plan
 from contact_mpc.task.task import load_task
@@ -61,15 +62,15 @@ class World:
         self.seen: list[str] = []
         self.jump = 0.0
 
-    def run(self, duration_s: float, status: str = "ok") -> "World":
+    def run(self, duration_s: float, status: str = "ok", unseen: str = "") -> "World":
         for _ in range(round(duration_s * 1e9 / STEP_NS)):
             self.t_ns += STEP_NS
             self._move()
-            handed = self.desk.update(self.t_ns, self.q, self.u, status)
+            handed = self.desk.update(self.t_ns, self.q, self.u, status, unseen)
             if handed is not None:
                 self.take(handed)
-            if not self.seen or self.seen[-1] != self.desk.state:
-                self.seen.append(self.desk.state)
+            if not self.seen or self.seen[-1] != self.desk.ledger.state:
+                self.seen.append(self.desk.ledger.state)
         return self
 
     def take(self, handed: HandOver) -> None:
@@ -94,17 +95,17 @@ def turned(degrees: float, stamp: int = 1) -> ObjectGoal:
 def test_a_goal_is_searched_from_the_measured_state_and_reached() -> None:
     world = World().run(0.1)
     world.desk.take_goal(turned(20.0))
-    assert world.desk.state == "searching"
+    assert world.desk.ledger.state == "searching"
     np.testing.assert_array_equal(world.search.asked[0].q, world.q)
     world.run(4.0)
-    assert world.seen[-2:] == ["moving", "reached"] and world.desk.progress == 1.0
-    assert world.desk.angle_deg < 0.1
+    assert world.seen[-2:] == ["moving", "reached"] and world.desk.way.progress == 1.0
+    assert world.desk.way.angle_deg < 0.1
 
 
 def test_before_there_is_an_estimate_a_goal_is_refused() -> None:
     desk = GoalDesk(TASK, FakeSearch())
     desk.take_goal(turned(20.0))
-    assert desk.state == "refused" and "no estimate" in desk.message
+    assert desk.ledger.state == "refused" and "no estimate" in desk.ledger.message
 
 
 def test_a_goal_that_cannot_be_held_is_refused_with_its_margin_and_nothing_moves() -> None:
@@ -112,7 +113,7 @@ def test_a_goal_that_cannot_be_held_is_refused_with_its_margin_and_nothing_moves
     world.search.reason = "it would take a friction of at least 0.70"
     world.desk.take_goal(turned(80.0))
     world.run(1.0)
-    assert world.desk.state == "refused" and "friction of at least 0.70" in world.desk.message
+    assert world.desk.ledger.state == "refused" and "friction of at least 0.70" in world.desk.ledger.message
     assert world.reference is None
 
 
@@ -121,15 +122,15 @@ def test_a_new_goal_takes_over_in_motion_without_a_jump() -> None:
     world.desk.take_goal(turned(20.0))
     world.run(0.6)
     first = world.reference
-    assert world.desk.state == "moving" and first is not None and first.plan is not None
+    assert world.desk.ledger.state == "moving" and first is not None and first.plan is not None
     world.desk.take_goal(turned(-10.0, 2))
     world.run(0.5)
-    assert world.desk.state == "moving" and world.reference is not None
+    assert world.desk.ledger.state == "moving" and world.reference is not None
     assert world.reference.start_ns != first.start_ns  # halves of references are told apart by their stamps
     assert world.search.asked[1].q[: SYSTEM.n_q_u] != pytest.approx(world.search.asked[0].q[: SYSTEM.n_q_u])
     assert world.jump < 1e-6
     world.run(6.0)
-    assert world.desk.state == "reached" and world.desk.counts["replaced"] == 1
+    assert world.desk.ledger.state == "reached" and world.desk.ledger.counts["replaced"] == 1
 
 
 def test_a_search_that_is_late_for_its_switch_is_made_again_with_more_time() -> None:
@@ -140,7 +141,7 @@ def test_a_search_that_is_late_for_its_switch_is_made_again_with_more_time() -> 
     world.desk.take_goal(turned(-10.0, 2))
     world.run(8.0)
     assert len(world.search.asked) >= 3 and world.jump < 1e-9
-    assert world.desk.state == "reached" and world.desk.angle_deg < 0.1
+    assert world.desk.ledger.state == "reached" and world.desk.way.angle_deg < 0.1
 
 
 def test_goals_at_a_high_rate_are_searched_one_at_a_time_and_the_last_is_reached() -> None:
@@ -149,9 +150,9 @@ def test_goals_at_a_high_rate_are_searched_one_at_a_time_and_the_last_is_reached
         world.desk.take_goal(turned(0.1 * k, k))
         if k % 5 == 0:
             world.run(0.05)
-    assert len(world.search.asked) < 15 and world.desk.counts["goals"] == 200
+    assert len(world.search.asked) < 15 and world.desk.ledger.counts["goals"] == 200
     world.run(8.0)
-    assert world.desk.state == "reached" and world.desk.goal is not None and world.desk.goal.stamp_ns == 199
+    assert world.desk.ledger.state == "reached" and world.desk.ledger.goal_ns == 199
 
 
 def test_a_cancelled_motion_comes_to_rest_and_what_was_searched_is_forgotten() -> None:
@@ -164,21 +165,21 @@ def test_a_cancelled_motion_comes_to_rest_and_what_was_searched_is_forgotten() -
     world.take(handed)
     before = world.q.copy()
     world.run(2.0)
-    assert world.desk.state == "cancelled" and world.jump < 1e-9
+    assert world.desk.ledger.state == "cancelled" and world.jump < 1e-9
     moved = np.abs(world.q - before)[: SYSTEM.n_q_u].max()
     assert 0.0 < moved < np.deg2rad(10.0) * 0.5
     world.desk.take_goal(turned(5.0, 3))
-    assert world.run(5.0).desk.state == "reached"
+    assert world.run(5.0).desk.ledger.state == "reached"
 
 
 def test_a_hold_follows_nothing_until_the_next_goal() -> None:
     world = World().run(0.1)
     world.desk.take_goal(turned(20.0))
     world.run(0.5)
-    assert world.desk.hold().plan is None and world.desk.state == "holding"
+    assert world.desk.hold().plan is None and world.desk.ledger.state == "holding"
     world.reference = None
     world.desk.take_goal(turned(10.0, 2))
-    assert world.run(5.0).desk.state == "reached"
+    assert world.run(5.0).desk.ledger.state == "reached"
 
 
 def test_an_object_that_the_tracker_has_lost_is_named() -> None:
@@ -186,16 +187,73 @@ def test_an_object_that_the_tracker_has_lost_is_named() -> None:
     world.desk.take_goal(turned(20.0))
     world.run(1.0)
     world.run(0.2, status="object_lost")
-    assert world.desk.state == "lost" and "object_lost" in world.desk.message
+    assert world.desk.ledger.state == "lost" and "object_lost" in world.desk.ledger.message
 
 
 def test_what_is_no_goal_leaves_the_one_that_is_gone_to() -> None:
     world = World().run(0.1)
     world.desk.take_goal(turned(20.0))
     world.run(0.5)
-    world.desk.refuse(5, "pose is not finite")
-    assert world.desk.state == "moving" and "not finite" in world.desk.message
-    assert world.run(4.0).desk.state == "reached"
+    world.desk.ledger.refuse(5, "pose is not finite")
+    assert world.desk.ledger.state == "moving" and world.desk.ledger.refused_ns == 5
+    assert world.run(4.0).desk.ledger.state == "reached"
+
+
+def test_a_goal_that_is_reached_is_reached_again_but_not_once_the_object_has_drifted_off() -> None:
+    world = World().run(0.1)
+    world.desk.take_goal(turned(20.0))
+    world.run(4.0)
+    world.desk.take_goal(turned(20.0, 2))
+    assert world.desk.ledger.state == "reached" and world.desk.ledger.counts["reached"] == 2
+    drifted = World().run(0.1)
+    drifted.desk.take_goal(turned(20.0))
+    drifted.run(4.0)
+    drifted.reference, drifted.q = None, TASK.start_q.copy()
+    drifted.run(0.1)
+    drifted.desk.take_goal(turned(20.0, 2))
+    assert drifted.desk.ledger.state == "searching"
+
+
+def test_an_object_that_nobody_sees_has_arrived_nowhere() -> None:
+    world = World().run(0.1)
+    world.desk.take_goal(turned(20.0))
+    world.run(1.5)
+    world.run(4.0, unseen="the estimate is pose_stale")
+    assert world.desk.ledger.state == "missed" and "pose_stale" in world.desk.ledger.message
+
+
+def test_no_way_begins_at_an_object_that_nobody_sees() -> None:
+    world = World().run(0.1).run(0.1, unseen="the estimate is pose_stale")
+    world.desk.take_goal(turned(20.0))
+    assert world.desk.ledger.state == "refused" and "pose_stale" in world.desk.ledger.message
+    seen = World(delay=4).run(0.1)
+    seen.desk.take_goal(turned(20.0))  # searched while it was seen, found when it was not
+    seen.run(1.0, unseen="the estimate is pose_stale")
+    assert seen.desk.ledger.state == "refused" and seen.reference is None
+
+
+def test_a_silent_estimator_loses_the_goal_and_the_next_is_searched_once_it_speaks() -> None:
+    world = World().run(0.1)
+    world.desk.take_goal(turned(20.0))
+    world.run(1.0)
+    world.desk.lose("no new estimate of the object for 3 s")
+    assert world.desk.ledger.state == "lost" and "no new estimate" in world.desk.ledger.message
+    world.desk.lose("no new estimate of the object for 3 s")
+    assert world.desk.ledger.counts["lost"] == 1
+    world.desk.take_goal(turned(10.0, 2))
+    assert world.desk.ledger.state == "refused"
+    world.reference = None
+    world.run(0.1)
+    world.desk.take_goal(turned(10.0, 3))
+    assert world.run(5.0).desk.ledger.state == "reached"
+
+
+def test_a_goal_that_was_given_up_has_no_error_to_go() -> None:
+    world = World().run(0.1)
+    world.desk.take_goal(turned(20.0))
+    world.run(1.0)
+    world.desk.cancel()
+    assert np.isnan(world.run(0.1).desk.way.angle_deg)
 
 
 class GoesAlone(World):
@@ -227,7 +285,7 @@ def test_a_new_goal_reaches_a_controller_that_goes_alone_from_the_measured_state
     world.run(1.0)
     world.desk.take_goal(turned(-10.0, 2))
     np.testing.assert_array_equal(world.search.asked[1].q, world.q)
-    assert world.run(6.0).desk.state == "reached" and world.desk.counts["replaced"] == 1
+    assert world.run(6.0).desk.ledger.state == "reached" and world.desk.ledger.counts["replaced"] == 1
 
 
 def test_a_cancelled_controller_that_goes_alone_stays_where_it_is() -> None:
@@ -238,12 +296,12 @@ def test_a_cancelled_controller_that_goes_alone_stays_where_it_is() -> None:
     handed = world.desk.cancel()
     assert handed is not None and handed.plan is not None
     np.testing.assert_array_equal(handed.plan.q[-1], before)
-    assert world.desk.state == "cancelled" and GoesAlone().desk.cancel() is None
+    assert world.desk.ledger.state == "cancelled" and GoesAlone().desk.cancel() is None
 
 
 def test_who_goes_alone_is_not_given_up_for_a_moment_without_a_plan_but_where_there_is_no_way() -> None:
     world = GoesAlone().run(0.1)
     world.desk.take_goal(turned(40.0))
     world.run(0.5)
-    assert world.run(0.1, status="model_failed").desk.state == "moving"
-    assert world.run(0.1, status="no_segment").desk.state == "lost"
+    assert world.run(0.1, status="model_failed").desk.ledger.state == "moving"
+    assert world.run(0.1, status="no_segment").desk.ledger.state == "lost"

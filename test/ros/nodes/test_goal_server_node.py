@@ -14,6 +14,7 @@ from geometry_msgs.msg import PoseStamped
 from std_srvs.srv import Trigger
 
 from contact_mpc.ros.messages import conversions as messages
+from contact_mpc.ros.nodes.goal_server import SILENCE_S
 from contact_mpc.ros.stack.run_parameters import RunOptions, build_parameters
 from contact_mpc.task.object_motion import ObjectMotion
 from contact_mpc.task.task import load_task
@@ -47,20 +48,27 @@ def rig(make_rig: Callable[..., Any]) -> Any:
     rig.statuses = rig.collect("goal_status")
 
     def tell() -> None:
-        joints.publish(messages.fill_joint_state(state, 10**9, q_a, np.zeros(SYSTEM.n_a), None))
-        odometry.publish(messages.fill_odometry(messages.make_odometry("ball"), 10**9, motion))
+        stamp_ns = time.monotonic_ns()
+        joints.publish(messages.fill_joint_state(state, stamp_ns, q_a, np.zeros(SYSTEM.n_a), None))
+        odometry.publish(messages.fill_odometry(messages.make_odometry("ball"), stamp_ns, motion))
 
     def send(message: PoseStamped) -> None:
         tell()
         rig.settle(0.2)
         goals.publish(message)
 
-    rig.send = send
+    rig.send, rig.tell, rig.goals = send, tell, goals
     return rig
 
 
 def wait_for(rig: Any, words: str, timeout_s: float = 20.0) -> Any:
-    rig.wait_until(lambda: rig.statuses and words in rig.statuses[-1].message, words, timeout_s)
+    """Wait for a status, with new estimates meanwhile."""
+
+    def is_said() -> bool:
+        rig.tell()
+        return bool(rig.statuses) and words in rig.statuses[-1].message
+
+    rig.wait_until(is_said, words, timeout_s)
     return {pair.key: pair.value for pair in rig.statuses[-1].values}
 
 
@@ -84,6 +92,13 @@ def test_a_goal_out_of_reach_is_refused_with_what_fails_and_nothing_is_handed_ov
     assert wait_for(rig, "refused: ", LONG_S)["state"] == "refused"
     assert "cannot be held" in rig.statuses[-1].message, rig.statuses[-1].message
     assert not references
+
+
+def test_without_new_estimates_a_goal_is_refused(rig: Any) -> None:
+    rig.send(pose())
+    rig.settle(SILENCE_S + 0.5)
+    rig.goals.publish(pose())
+    rig.wait_until(lambda: "no new estimate" in rig.statuses[-1].message, "what is missing")
 
 
 def test_a_hold_takes_the_reference_away(rig: Any) -> None:

@@ -1,0 +1,76 @@
+"""The way to a goal: error to go, share that is done, and whether the object has arrived and stays."""
+
+import numpy as np
+
+from contact_mpc.model.rotations import rotation_log
+from contact_mpc.ros.goals.goal import ObjectGoal
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.task.task import TaskConfig
+
+LEAST_WAY = 1e-6  # deg or mm, by which the progress of a way of nothing is divided
+
+
+class Way:
+    """How the object fares on its way.
+
+    Parameters
+    ----------
+    task : TaskConfig
+        Its tolerances say when a goal is reached.
+    settle_ns : int
+        Within the tolerances for so long: arrived.
+
+    Attributes
+    ----------
+    goal : ObjectGoal or None
+        The goal that is gone to.
+    angle_deg, distance_mm, progress : float
+        Error to it, and the share of the way done, 0 to 1; NaN where there is none.
+    """
+
+    def __init__(self, task: TaskConfig, settle_ns: int) -> None:
+        self._task, self._settle_ns = task, settle_ns
+        self._whole = (1.0, 1.0)
+        self._within_ns: int | None = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Go nowhere."""
+        self.goal: ObjectGoal | None = None
+        self.angle_deg = self.distance_mm = self.progress = float("nan")
+
+    def set_off(self, goal: ObjectGoal, q: FloatArray) -> None:
+        """Begin a way at the configuration q (n_q,)."""
+        self.goal, self._within_ns = goal, None
+        angle_deg, distance_mm = self._errors(goal, q)
+        self._whole = max(angle_deg, LEAST_WAY), max(distance_mm, LEAST_WAY)
+
+    def measure(self, t_ns: int, q: FloatArray) -> None:
+        """Take the configuration q (n_q,) at t_ns."""
+        if self.goal is None:
+            return
+        self.angle_deg, self.distance_mm = self._errors(self.goal, q)
+        left = max(self.angle_deg / self._whole[0], self.distance_mm / self._whole[1])
+        self.progress = float(np.clip(1.0 - left, 0.0, 1.0))
+        self._within_ns = (self._within_ns or t_ns) if self.is_within else None
+
+    def lose_sight(self) -> None:
+        """Note that nobody sees the object: it has not arrived before it has been seen there."""
+        self._within_ns = None
+
+    @property
+    def is_within(self) -> bool:
+        """Whether the object is within the tolerances of its goal."""
+        return self.angle_deg <= self._task.tolerance_deg and self.distance_mm <= self._task.tolerance_mm
+
+    def has_arrived(self, t_ns: int) -> bool:
+        """Whether it has been within the tolerances for long enough."""
+        return self._within_ns is not None and t_ns - self._within_ns >= self._settle_ns
+
+    def __str__(self) -> str:
+        return f"{self.angle_deg:.1f} deg and {self.distance_mm:.1f} mm from the goal"
+
+    def _errors(self, goal: ObjectGoal, q: FloatArray) -> tuple[float, float]:
+        R, p = self._task.system.object_pose(q)
+        turn = rotation_log(np.ascontiguousarray(goal.R @ R.T))
+        return float(np.rad2deg(np.linalg.norm(turn))), 1e3 * float(np.linalg.norm(goal.p - p))
