@@ -169,8 +169,7 @@ def read_rigid_transform(rotation: Quaternion, translation: Point | Vector3) -> 
 
 def fill_pose(pose: Pose, R_WB: FloatArray, p_WB: FloatArray) -> Pose:
     """Write X_WB into a pose."""
-    # In Python, to the same bits: from a cache that two processes wrote, the compiled one may come without its dtype.
-    w, x, y, z = matrix_to_quaternion.py_func(R_WB).tolist()
+    w, x, y, z = matrix_to_quaternion(R_WB).tolist()
     pose.orientation.w, pose.orientation.x, pose.orientation.y, pose.orientation.z = w, x, y, z
     pose.position.x, pose.position.y, pose.position.z = p_WB.tolist()
     return pose

@@ -9,23 +9,31 @@ read or written. numba alone gives two processes that compile two signatures at 
 runs the code of the other; and it names a file in the index before it has written it.
 
 Code is compiled again where anything that it depends on has changed (`source_stamp`), not its own file alone.
+
+numba names what it compiles by a count that begins at 1 in each process, and keeps the constants of Python that code
+needs, the dtype of an array that it returns for one, by that name. Two processes gave one name to the same function
+with other constants, and a third that loaded from both raised "descr is NULL" in place of returning. Here the count
+begins elsewhere in each process.
 """
 
 import fcntl
 import hashlib
+import itertools
 import logging
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from numba.core import caching
+from numba.core import bytecode, caching
 
 from contact_mpc.settings.code.source_stamp import source_stamp
 
 MARK = b"\ncontact_mpc sha256 "
 TRAILER = len(MARK) + hashlib.sha256().digest_size
+NAME_BITS = 60  # of the number that a process begins to count at
 logger = logging.getLogger(__name__)
 
 
@@ -81,7 +89,11 @@ class CheckedCacheFile(caching.IndexDataCacheFile):  # type: ignore[misc]  # num
 
 
 def install() -> None:
-    """Let functions that are compiled from now on keep their code in checked files, by all that it depends on."""
+    """Let functions that are compiled from now on keep their code in checked files, by all that it depends on.
+
+    Their names are those of no other process.
+    """
+    bytecode.FunctionIdentity._unique_ids = itertools.count(secrets.randbits(NAME_BITS))
     caching.IndexDataCacheFile = CheckedCacheFile
     caching._SourceFileBackedLocatorMixin.get_source_stamp = _stamp
 

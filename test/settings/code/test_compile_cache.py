@@ -23,9 +23,9 @@ print(half(3.0), half.stats.cache_hits.get(half.signatures[0], 0))
 """
 
 
-def run(folder: Path) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache")}
-    command = [sys.executable, str(folder / "program.py")]
+    command = [sys.executable, str(folder / "program.py"), *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, env=environment, check=False)
 
 
@@ -71,3 +71,42 @@ def test_writers_at_the_same_time_lose_nothing_and_take_nothing_from_each_other(
     reader = CheckedCacheFile(str(tmp_path), "function", "stamp")
     for writer in range(writers):
         assert [reader.load((writer, k)) for k in range(keys_each)] == [f"code {writer} {k}" for k in range(keys_each)]
+
+
+CALLED = """
+import numpy as np
+from numba import njit
+from contact_mpc.settings.code.compile_flags import COMPILED
+
+@njit(**COMPILED)
+def other(x):
+    return x
+
+@njit(**COMPILED)
+def four(x):
+    return np.full(4, x)
+"""
+CALLING = """
+import sys
+from numba import njit
+from called import four, other
+from contact_mpc.settings.code.compile_flags import COMPILED
+
+@njit(**COMPILED)
+def total(x):
+    return four(x).sum()
+
+for name in sys.argv[1:]:
+    print(globals()[name](1.0), end=";")
+"""
+
+
+def test_a_function_that_two_processes_compiled_returns_in_a_third(tmp_path: Path) -> None:
+    (tmp_path / "called.py").write_text(CALLED)
+    (tmp_path / "program.py").write_text(CALLING)
+    assert run(tmp_path, "total").stdout == "4.0;"
+    for file in (tmp_path / "cache").rglob("called.four*"):
+        file.unlink()  # the second process compiles it, after it has loaded the first one's in total
+    assert run(tmp_path, "total", "other", "four").stdout == "4.0;1.0;[1. 1. 1. 1.];"
+    third = run(tmp_path, "total", "four")
+    assert (third.stdout, third.stderr) == ("4.0;[1. 1. 1. 1.];", "")
