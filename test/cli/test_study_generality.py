@@ -1,12 +1,16 @@
 """`study generality`: what cells amount to, that they are kept, that refusals are told, the page."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from contact_mpc.cli.study import generality
 from contact_mpc.cli.study.generality import CellOptions, describe_cell, make_table, run_cell, summarise
+from contact_mpc.evaluation.start import FoundStart
+from contact_mpc.planning.start_posture import make_search
 from contact_mpc.report.study_report import write_generality_report
+from contact_mpc.task.task import TaskConfig, load_task
 
 OPTIONS = CellOptions(trials=4, seed=0, samples=2, turn="z:30", plant="drake")
 HUGE = "ball:0.5"
@@ -43,6 +47,27 @@ def test_a_refused_cell_says_why_and_is_kept(tmp_path: Path, monkeypatch: pytest
     assert row["hand"] == "leap_right" and "1000 mm across" in row["reason"] and row["trials"] == 0
     monkeypatch.setattr(generality, "_run_new_cell", lambda *_: pytest.fail("the cell was not kept"))
     assert run_cell("leap_right.urdf", HUGE, tmp_path, OPTIONS)["reason"] == row["reason"]
+
+
+def test_a_start_that_was_found_serves_other_engines_and_trials(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def find(task: TaskConfig, *_: object) -> FoundStart:
+        search = make_search(task, 0)
+        while search.best is None:
+            search.best = search.sample()
+        search.best = replace(search.best, held=1.0)
+        return FoundStart(search, "")
+
+    monkeypatch.setattr(generality, "find_start", find)
+    place = tmp_path / "cell"
+    file, row = generality._provide_start("allegro_right.urdf", "ball:0.04", place, OPTIONS)
+    assert file is not None and load_task(file).has_start
+    monkeypatch.setattr(generality, "find_start", lambda *_: pytest.fail("searched again"))
+    other = replace(OPTIONS, trials=9, plant="mujoco")
+    assert generality._provide_start("allegro_right.urdf", "ball:0.04", place, other) == (file, row)
+    with pytest.raises(pytest.fail.Exception, match="searched again"):
+        generality._provide_start("allegro_right.urdf", "ball:0.04", place, replace(OPTIONS, seed=1))
 
 
 def test_the_page_shows_the_matrix_and_why_cells_are_empty(tmp_path: Path) -> None:

@@ -126,18 +126,11 @@ def run_cell(hand: str, thing: str, folder: Path, options: CellOptions) -> dict[
 
 
 def _run_new_cell(hand: str, thing: str, place: Path, options: CellOptions) -> dict[str, Any]:
-    """Write the task, search its start, run the trials."""
-    found = new_task(hand, thing, options.turn, place.name, place, None, JointOptions(), options.seed)
-    task = load_task(found.task_file)
-    started = time.process_time()
-    start = find_start(task, options.samples, options.seed, float(np.deg2rad(turns_to_try_deg(task))))
-    row: dict[str, Any] = {"search_cpu_s": time.process_time() - started, "why": start.search.why()}
-    if start.best is None or start.refused:
-        return {**row, "reason": f"{NO_GRASP}: {start.refused}"}
-    row |= {"held_in_plants": start.best.held, "fingers": len(start.best.grasp.pairs)}
-    how = f"seed {options.seed}, {options.samples} samples"
-    replace_start(task.path, start_text(start_section(task.system, start.best), how))
-    task = load_task(task.path)
+    """Run the trials from the start that was found, now or by an earlier call."""
+    task_file, row = _provide_start(hand, thing, place, options)
+    if task_file is None:
+        return row
+    task = load_task(task_file)
     spec = EvaluationSpec(
         make_cases(task), load_loop_config(default_parameter_file(task), options.plant), disturbance_of(task)
     )
@@ -148,6 +141,32 @@ def _run_new_cell(hand: str, thing: str, place: Path, options: CellOptions) -> d
         "position_error_mm": statistics_of([item.position_error_mm for item in outcomes]),
         "failures": ["; ".join((*item.reasons, *item.reports)) for item in outcomes if not item.goal_met],
     }  # fmt: skip
+
+
+def _provide_start(hand: str, thing: str, place: Path, options: CellOptions) -> tuple[Path | None, dict[str, Any]]:
+    """Return the task file with a start, None where none is good enough, and the figures of its search.
+
+    What an earlier search with the same options found is taken over: engines and trials do not count among them.
+    """
+    kept, key = place / "start.json", make_key(hand, thing, options.seed, options.samples, options.turn)
+    task_file = place / f"{place.name}.yaml"
+    if kept.is_file() and task_file.is_file():
+        known = json.loads(kept.read_text(encoding="utf-8"))
+        if known["key"] == key:
+            return None if known["row"].get("reason") else task_file, dict(known["row"])
+    new_task(hand, thing, options.turn, place.name, place, None, JointOptions(), options.seed)
+    task = load_task(task_file)
+    started = time.process_time()
+    start = find_start(task, options.samples, options.seed, float(np.deg2rad(turns_to_try_deg(task))))
+    row: dict[str, Any] = {"search_cpu_s": time.process_time() - started, "why": start.search.why()}
+    if start.best is None or start.refused:
+        row["reason"] = f"{NO_GRASP}: {start.refused}"
+    else:
+        row |= {"held_in_plants": start.best.held, "fingers": len(start.best.grasp.pairs)}
+        how = f"seed {options.seed}, {start.search.drawn} samples"
+        replace_start(task.path, start_text(start_section(task.system, start.best), how))
+    write_text(kept, json.dumps({"key": key, "row": to_plain(row)}, indent=1))
+    return None if start.refused else task_file, row
 
 
 def summarise(rows: list[dict[str, Any]], options: CellOptions, wanted: int) -> dict[str, Any]:

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
 
-from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.dynamics.smoothed.newton import make_newton, prepare_step
-from contact_mpc.geometry.fingers import closest_pair_per_finger, contact_jacobian, finger_of_pairs
+from contact_mpc.dynamics.smoothed.newton import prepare_step
+from contact_mpc.geometry.fingers import closest_pair_per_finger, contact_jacobian
 from contact_mpc.model.system import System
+from contact_mpc.planning.grasp.scene import Scene, make_scene
 from contact_mpc.settings.arrays import FloatArray
 
 IntArray = NDArray[np.int64]
@@ -64,6 +64,7 @@ def compute_grasp(
     reach_m: float = 1e-3,
     effort_share: float = EFFORT_SHARE,
     pairs: IntArray | None = None,
+    scene: Scene | None = None,
 ) -> Grasp:
     """Return forces and commands that hold the objects at q (n_q,).
 
@@ -79,12 +80,13 @@ def compute_grasp(
         Share of the URDF's effort limits that may be used.
     pairs : (n,) array of int, optional
         Contacts to use, whatever their gap.
+    scene : Scene, optional
+        Of the system, for callers with many postures; laid out where None.
     """
-    q = system.check_q(q)
-    model = build_model(system)
-    ws = make_newton(model)
+    q, scene = system.check_q(q), scene or make_scene(system)
+    model, ws = scene.model, scene.newton
     prepare_step(model, ws, q, q[system.n_q_u :].copy(), np.zeros(len(model.mu)))
-    chosen = closest_pair_per_finger(finger_of_pairs(system), ws.con.phi, reach_m) if pairs is None else pairs
+    chosen = closest_pair_per_finger(scene.fingers, ws.con.phi, reach_m) if pairs is None else pairs
     if not len(chosen):
         return _failed(f"no robot link within {1e3 * reach_m:.2f} mm of the object")
     J = np.vstack([contact_jacobian(model.pairs, ws.con, c, system.n_v) for c in chosen])

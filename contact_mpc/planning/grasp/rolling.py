@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.dynamics.smoothed.newton import make_newton, prepare_step
+from contact_mpc.dynamics.smoothed.newton import prepare_step
 from contact_mpc.geometry.fingers import contact_jacobian
 from contact_mpc.model.system import System
 from contact_mpc.planning.grasp.balance import compute_grasp
+from contact_mpc.planning.grasp.scene import Scene, make_scene
 from contact_mpc.settings.arrays import FloatArray
 
 IntArray = NDArray[np.int64]
@@ -44,10 +44,11 @@ def roll_along(
     minimum_force_n: float,
     friction: float,
     substeps: int = 5,
+    scene: Scene | None = None,
 ) -> RollingPath:
     """Follow the objects' path (n, n_q_u), which starts at q_start, with the contacts `pairs` rolling."""
-    model = build_model(system)
-    ws = make_newton(model)
+    scene = scene or make_scene(system)
+    model, ws = scene.model, scene.newton
     no_offset = np.zeros(len(model.mu))
     q, gaps = q_start.copy(), None
     rows: list[FloatArray] = []
@@ -69,7 +70,7 @@ def roll_along(
         q_a = q[system.n_q_u :]
         if np.any((q_a < system.q_min) | (q_a > system.q_max)):
             return RollingPath(np.array(rows), np.array(commands), f"a joint limit at instant {k} of {count}")
-        grasp = compute_grasp(system, q, minimum_force_n, friction, pairs=pairs)
+        grasp = compute_grasp(system, q, minimum_force_n, friction, pairs=pairs, scene=scene)
         if not grasp.is_balanced:
             return RollingPath(np.array(rows), np.array(commands), f"{grasp.reason} (instant {k} of {count})")
         rows.append(q.copy())

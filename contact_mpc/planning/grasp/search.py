@@ -16,9 +16,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.dynamics.smoothed.newton import make_newton, measure_gaps
-from contact_mpc.geometry.fingers import contact_jacobian, finger_of_pairs, first_body
+from contact_mpc.dynamics.smoothed.newton import measure_gaps
+from contact_mpc.geometry.fingers import contact_jacobian, first_body
 from contact_mpc.model.fingertips import fingertip_links
 from contact_mpc.model.kinematic_tree import FREE, REVOLUTE
 from contact_mpc.model.kinematics import dof_axes_into, forward_kinematics
@@ -27,6 +26,7 @@ from contact_mpc.model.rotations import rotation_exp
 from contact_mpc.model.system import System
 from contact_mpc.planning.grasp.balance import Grasp, compute_grasp
 from contact_mpc.planning.grasp.rolling import roll_along
+from contact_mpc.planning.grasp.scene import Scene, make_scene
 from contact_mpc.settings.arrays import FloatArray
 
 IntArray = NDArray[np.int64]
@@ -134,8 +134,7 @@ class GraspSearch:
         self.minimum_force_n, self.friction, self.spread_m = minimum_force_n, friction, spread_m
         self.spread_rad = spread_rad
         self.rng = np.random.default_rng(seed)
-        self._model = build_model(system)
-        self._newton = make_newton(self._model)
+        self._scene = make_scene(system)
         count = len(system.tree.dof_body)
         self._axes, self._origins = np.zeros((count, 3)), np.zeros((count, 3))
         self._shapes = [system.geometries[system.pairs[item.pair].geometry_b] for item in system.contacts]
@@ -151,7 +150,7 @@ class GraspSearch:
         system, fingers = self.system, []
         bodies = [int(system.tree.dof_body[system.n_v_u + a]) for a in range(system.n_a)]
         branches = [first_body(system, body) for body in bodies]
-        owners = finger_of_pairs(system).tolist()
+        owners = self._scene.fingers.tolist()
         links = self._shapes
         tips = fingertip_links(system)
         for branch in dict.fromkeys(branches):
@@ -164,7 +163,7 @@ class GraspSearch:
         return fingers
 
     def _gaps(self, q: FloatArray) -> FloatArray:
-        return np.asarray(measure_gaps(self._model, self._newton, q))
+        return np.asarray(measure_gaps(self._scene.model, self._scene.newton, q))
 
     def _closing(self, q: FloatArray, finger: Finger) -> FloatArray:
         """Return how each joint brings the fingertip nearer to the object at q, scaled to a largest of 1."""
@@ -262,7 +261,7 @@ class GraspSearch:
         if self._gaps(q).min() < 0.5 * CONTACT_GAP_M:
             self._refuse("a link is in the object, beside those that hold it")
             return None
-        grasp = compute_grasp(self.system, q, self.minimum_force_n, self.friction)
+        grasp = compute_grasp(self.system, q, self.minimum_force_n, self.friction, scene=self._scene)
         if not grasp.is_balanced:
             self._refuse(f"no forces of {self.minimum_force_n:g} N within friction {self.friction:g} hold it")
             return None
@@ -288,19 +287,22 @@ class GraspSearch:
     def _score(self, q: FloatArray, grasp: Grasp) -> GraspCandidate:
         fractions: list[float] = []
         ways: list[tuple[FloatArray, FloatArray]] = []
-        room = np.inf
+        paths, room = self.paths(q), np.inf
         for step in FRICTION_STEPS:
             if fractions and fractions[-1] < 1.0:
                 break
             shares = []
-            for path in self.paths(q):
-                rolled = roll_along(self.system, q, path, grasp.pairs, self.minimum_force_n, step * self.friction)
+            for path in paths:
+                friction = step * self.friction
+                rolled = roll_along(
+                    self.system, q, path, grasp.pairs, self.minimum_force_n, friction, scene=self._scene
+                )
                 shares.append(self._clear_instants(rolled.q, grasp.pairs) / len(path))
                 if step == 1.0:
                     ways.append((rolled.q, rolled.u))
                     room = min(room, self._room(rolled.q) if len(rolled.q) else 0.0)
             fractions.append(float(np.mean(shares)))
-        values = np.linalg.svd(object_response(self.system, q, grasp.pairs), compute_uv=False)
+        values = np.linalg.svd(object_response(self.system, q, grasp.pairs, self._scene), compute_uv=False)
         share = len(grasp.pairs) / max(1, len(self._fingers))
         found = GraspCandidate(q, grasp, tuple(fractions), room, float(values[-1] / values[0]), min(1.0, share))
         return self._try_to_hold(found, ways)
@@ -334,14 +336,14 @@ class GraspSearch:
         return float(min(np.min(q_a - self.system.q_min), np.min(self.system.q_max - q_a)))
 
 
-def object_response(system: System, q: FloatArray, pairs: IntArray) -> FloatArray:
+def object_response(system: System, q: FloatArray, pairs: IntArray, scene: Scene | None = None) -> FloatArray:
     """Return (n_v_u, n_a): the objects' displacement, in m (see `tangent_lengths`), for a motion of the joints.
 
     B_u of sticking contacts, -(J_u' J_u)^-1 J_u' J_a: its least singular value is that of the direction in which the
     joints can do least.
     """
-    model = build_model(system)
-    ws = make_newton(model)
+    scene = scene or make_scene(system)
+    model, ws = scene.model, scene.newton
     measure_gaps(model, ws, q)
     J = np.vstack([contact_jacobian(model.pairs, ws.con, c, system.n_v) for c in pairs])
     lengths = tangent_lengths(system)[: system.n_v_u]
