@@ -1,6 +1,6 @@
 """The checks of a robot, one after the other: what each needs consent for, does, measures, and how that is judged."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -83,13 +83,8 @@ def hold(robot: HeldRobot, _rate_hz: float) -> list[Finding]:
 
 def identify(robot: HeldRobot, _rate_hz: float) -> list[Finding]:
     """Sweep joint after joint slowly to and fro: friction, and weight that nobody carries."""
-    found, system = list[Finding](), robot.system
-    start = robot.read().q.copy()
-    for j, name in enumerate(system.joint_names):
-        amplitude = _amplitude(robot, start, j, SWEEP_RAD)
-        if amplitude < LEAST_ROOM_RAD:
-            found.append(Finding("sweep", name, amplitude, "rad", "skipped", "too near to a limit to move"))
-            continue
+    found, start = list[Finding](), robot.read().q.copy()
+    for j, _name, amplitude in _joints_with_room(robot, start, "sweep", SWEEP_RAD, found):
 
         def wanted(t_s: float, j: int = j, amplitude: float = amplitude) -> FloatArray:
             u = start.copy()
@@ -104,13 +99,8 @@ def identify(robot: HeldRobot, _rate_hz: float) -> list[Finding]:
 
 def latency(robot: HeldRobot, _rate_hz: float) -> list[Finding]:
     """Step joint after joint: when it moves, and how stiffly it is held."""
-    found, system = list[Finding](), robot.system
-    start = robot.read().q.copy()
-    for j, name in enumerate(system.joint_names):
-        step = _amplitude(robot, start, j, STEP_RAD)
-        if step < LEAST_ROOM_RAD:
-            found.append(Finding("latency", name, step, "rad", "skipped", "too near to a limit to move"))
-            continue
+    found, start = list[Finding](), robot.read().q.copy()
+    for j, name, step in _joints_with_room(robot, start, "latency", STEP_RAD, found):
         onsets, answers = [], list[list[Sample]]()
         for k in range(STEPS):
             before = _follow(robot, STEP_REST_S, lambda _t: start)
@@ -233,6 +223,18 @@ def _amplitude(robot: HeldRobot, start: FloatArray, j: int, most_rad: float) -> 
     """Return how far joint j may go to either side, rad."""
     room = min(start[j] - robot.system.q_min[j], robot.system.q_max[j] - start[j]) - LEAST_ROOM_RAD
     return float(min(most_rad, room))
+
+
+def _joints_with_room(
+    robot: HeldRobot, start: FloatArray, check: str, most_rad: float, found: list[Finding]
+) -> Iterator[tuple[int, str, float]]:
+    """Yield each joint with its name and how far it may go, rad; say of the others that they were left out."""
+    for j, name in enumerate(robot.system.joint_names):
+        amplitude = _amplitude(robot, start, j, most_rad)
+        if amplitude < LEAST_ROOM_RAD:
+            found.append(Finding(check, name, amplitude, "rad", "skipped", "too near to a limit to move"))
+        else:
+            yield j, name, amplitude
 
 
 def _identified(robot: HeldRobot, samples: list[Sample], j: int, amplitude: float) -> list[Finding]:

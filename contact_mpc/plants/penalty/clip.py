@@ -152,12 +152,13 @@ def measure(chain: FloatArray, is_cap: FloatArray, count: int, row: FloatArray, 
         row[1] += o0
         row[2] += o1
         row[3] += o2
-    _turn_and_extent(chain, count, row, pieces, n)
+    add_turn_and_extent(row, pieces, n, chain.reshape(-1, 3), 3 * count)
     return n
 
 
 @njit(**INNER)
-def _turn_and_extent(chain: FloatArray, count: int, row: FloatArray, pieces: FloatArray, n: int) -> None:
+def add_turn_and_extent(row: FloatArray, pieces: FloatArray, n: int, points: FloatArray, n_points: int) -> None:
+    """Add to a row, which has centre and area, the turn of n pieces about it and the extent along the area."""
     for t in range(n):
         p = pieces[t]
         x, y, z = p[0] - row[1], p[1] - row[2], p[2] - row[3]
@@ -168,10 +169,9 @@ def _turn_and_extent(chain: FloatArray, count: int, row: FloatArray, pieces: Flo
     if size == 0.0:
         return
     low, high = np.inf, -np.inf
-    for t in range(count):
-        for i in range(3):
-            s = (chain[t, 3 * i] * row[4] + chain[t, 3 * i + 1] * row[5] + chain[t, 3 * i + 2] * row[6]) / size
-            low, high = min(low, s), max(high, s)
+    for t in range(n_points):
+        s = (points[t, 0] * row[4] + points[t, 1] * row[5] + points[t, 2] * row[6]) / size
+        low, high = min(low, s), max(high, s)
     row[10] = high - low
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from contact_mpc.plants.penalty.clip import add_turn_and_extent
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
@@ -202,7 +203,9 @@ def clip_convex(
     if row[0] <= 0.0:
         row[:] = 0.0
         return 0
-    _finish(row, origin, pieces, n, points, n_points)
+    for i in range(3):
+        row[1 + i] = origin[i] + row[1 + i] / row[0]
+    add_turn_and_extent(row, pieces, n, points, n_points)
     return n
 
 
@@ -239,24 +242,3 @@ def _keep_piece(pieces: FloatArray, n: int, piece: FloatArray) -> int:
         last[a] += own / max(before + own, 1e-300) * (piece[a] - last[a])
         last[3 + a] += piece[3 + a]
     return n
-
-
-@njit(**COMPILED)
-def _finish(row: FloatArray, origin: FloatArray, pieces: FloatArray, n: int, points: FloatArray, n_points: int) -> None:
-    """Turn a row's sums into centre, turn and extent."""
-    for a in range(3):
-        row[1 + a] = origin[a] + row[1 + a] / row[0]
-    for t in range(n):
-        q = pieces[t]
-        x, y, z = q[0] - row[1], q[1] - row[2], q[2] - row[3]
-        row[7] += y * q[5] - z * q[4]
-        row[8] += z * q[3] - x * q[5]
-        row[9] += x * q[4] - y * q[3]
-    size = np.sqrt(row[4] ** 2 + row[5] ** 2 + row[6] ** 2)
-    if size == 0.0:
-        return
-    low, high = np.inf, -np.inf
-    for t in range(n_points):
-        s = (points[t, 0] * row[4] + points[t, 1] * row[5] + points[t, 2] * row[6]) / size
-        low, high = min(low, s), max(high, s)
-    row[10] = high - low
