@@ -4,6 +4,7 @@ One solve per recorded plan, from the estimate with the plan's stamp, in their o
 the node hold (no reference, a stale estimate, an unusable message) makes a hold here too.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -21,6 +22,7 @@ from contact_mpc.loop.controllers import make_controller
 from contact_mpc.model.rotations import quaternion_to_matrix
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.tunable import TUNED
 from contact_mpc.task.loop_records import CommandPlan, EstimatedState
 from contact_mpc.task.object_motion import ObjectMotion, state_from_motion
 from contact_mpc.task.plan import Plan
@@ -61,7 +63,7 @@ def recompute_plans(
 ) -> Iterator[tuple[TrajectoryMessage, CommandPlan | None]]:
     """Yield every recorded plan with the recomputed one, None where the estimate is missing."""
     tracker, estimates = make_controller(_setup(record, system, config)), _Estimates(record, system)
-    references = _References(record, system)
+    references, changes = _References(record, system), _parameter_changes(record)
     tracker.warm_up()
     tracker.reset()
     last_ns = -1
@@ -70,6 +72,8 @@ def recompute_plans(
             tracker.reset()
             estimates.restart()
         last_ns = recorded.stamp_ns
+        if last_ns in changes:
+            tracker.tune(changes[last_ns])
         yield recorded, _recompute(tracker, estimates, references, recorded.stamp_ns)
         advance(number)
 
@@ -78,6 +82,11 @@ def _setup(record: RunRecord, system: System, config: TrackerConfig) -> Controll
     """Return what the recorded controller was built from."""
     comparison = node_config(record, "mpc_tracker", ComparisonConfig, key="comparison")
     return ControllerSetup(system, config, comparison, int(node_parameters(record, "mpc_tracker").get("seed", 0)))
+
+
+def _parameter_changes(record: RunRecord) -> dict[int | None, dict[str, float]]:
+    """Return the tracker's parameters that were changed while it ran, by the stamp of the first solve with them."""
+    return {item.stamp_ns: json.loads(item.values[TUNED]) for item in record.solve_status if TUNED in item.values}
 
 
 def compare_plans(
@@ -129,6 +138,8 @@ def _recompute(
         return None
     has_reference = references.apply(tracker, received_ns)
     state = estimates.read(stamp_ns)
+    if state is not None and state.status in STALE:
+        tracker.reset()  # as the node does
     if state is None or state.status in STALE or not has_reference:
         return CommandPlan.hold(stamp_ns, tracker.system.n_a)
     return tracker.step(state).plan

@@ -1,6 +1,7 @@
 """What follows a reference: the face of every controller, and a base class that leaves two methods to write."""
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -36,6 +37,9 @@ class Controller(Protocol):
 
     def set_reference(self, reference: Reference | None) -> None:
         """Follow another reference from now on; None holds."""
+
+    def tune(self, changes: Mapping[str, float]) -> None:
+        """Take valid values of tunable parameters of `TrackerConfig`, by name, from the next step on."""
 
     def reset(self) -> None:
         """Forget the past, but not the reference."""

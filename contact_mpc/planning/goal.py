@@ -21,7 +21,9 @@ LEAST_TURN_DEG, LEAST_WAY_M = 10.0, 0.01  # tasks that turn or move by less say 
 USUAL_TURN_DEG_S, USUAL_SPEED_M_S = 10.0, 0.01
 
 
-def task_to(task: TaskConfig, q: FloatArray, u: FloatArray, R_goal: FloatArray, p_goal: FloatArray) -> TaskConfig:
+def task_to(
+    task: TaskConfig, q: FloatArray, u: FloatArray, R_goal: FloatArray, p_goal: FloatArray, speed_share: float = 1.0
+) -> TaskConfig:
     """Return the task from the state q (n_q,) under the commands u (n_a,) to an object pose, as fast as the task is.
 
     Parameters
@@ -32,6 +34,8 @@ def task_to(task: TaskConfig, q: FloatArray, u: FloatArray, R_goal: FloatArray, 
         Where it begins.
     R_goal, p_goal : (3, 3), (3,) array
         Where the object shall go, in the world frame.
+    speed_share : float
+        Share of the task's speed, above 0; without effect where the controller itself grips anew.
     """
     R, p = task.system.object_pose(q)
     turn = rotation_log(np.ascontiguousarray(R_goal @ R.T))
@@ -40,7 +44,7 @@ def task_to(task: TaskConfig, q: FloatArray, u: FloatArray, R_goal: FloatArray, 
     goal = Goal(axis, float(np.rad2deg(angle)), way)
     needed_s = max(np.rad2deg(angle) / turn_speed_deg_s(task), float(np.linalg.norm(way)) / speed_m_s(task))
     least_s = LEAST_REGRASP_S if planner_of(task) == REGRASP else LEAST_DURATION_S
-    duration_s = max(least_s, needed_s)
+    duration_s = max(least_s, needed_s / speed_share)
     return replace(task, start_q=q.copy(), start_u=u.copy(), goal=goal, duration_s=duration_s, axis="", reference=None)
 
 

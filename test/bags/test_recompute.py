@@ -20,6 +20,7 @@ from contact_mpc.errors import BagError, ConfigError
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.estimation.state_estimator import StateEstimator
 from contact_mpc.model.rotations import matrix_to_quaternion, quaternion_exp, quaternion_to_matrix
+from contact_mpc.settings.tunable import TUNED
 from contact_mpc.task.object_motion import object_motion
 
 T0_NS, STEPS, TICK, ESTIMATE_TICK, POSE_EVERY = 1_000_000_000, 300, 50, 5, 17
@@ -31,10 +32,10 @@ SETTINGS = ReplaySettings(ESTIMATOR, TRACKER)
 class CoreRun:
     """Estimator and tracker as the nodes run them, on made-up measurements; what they say goes into a bag."""
 
-    def __init__(self, task, writer, messages, spoil=None):
+    def __init__(self, task, writer, messages, spoil=None, tuning=None):
         self.task, self.system = task, task.system
         self.writer, self.messages = writer, messages
-        self.spoil = spoil or (lambda stamp_ns, u: u)
+        self.spoil, self.tuning = spoil or (lambda stamp_ns, u: u), tuning or {}
         self.names = self.system.joint_names
         self.random = np.random.default_rng(5)
         self.estimator, self.tracker = StateEstimator(self.system, ESTIMATOR), Tracker(self.system, TRACKER)
@@ -110,17 +111,25 @@ class CoreRun:
         odometry = self.messages.odometry(t_ns, wxyz, motion.p_WB, motion.V_WB[:3], motion.V_WB[3:])
         self.writer.add("state_estimator/object_odom", t_ns + 201, odometry)
         if tick:
+            self.write_tuning(t_ns)
             plan = self.tracker.step(state).plan
             u = self.spoil(t_ns, plan.u)
             message = self.messages.trajectory(t_ns, self.names, plan.times_s, u, plan.du, plan.tau_ff)
             self.writer.add("mpc_tracker/plan", t_ns + 300, message)
 
+    def write_tuning(self, t_ns):
+        changes = self.tuning.get(t_ns)
+        if changes:
+            self.tracker.tune(changes)
+            status = self.messages.status({"stamp_ns": str(t_ns), TUNED: json.dumps(changes)})
+            self.writer.add("mpc_tracker/solve_status", t_ns + 250, status)
+
 
 @pytest.fixture
 def core_run(finger_task, bag_writer):
-    def make(name="run", spoil=None, **options):
+    def make(name="run", spoil=None, tuning=None, **options):
         writer, messages, path = bag_writer(name)
-        CoreRun(finger_task, writer, messages, spoil).write(**options)
+        CoreRun(finger_task, writer, messages, spoil, tuning).write(**options)
         return path
 
     return make
@@ -135,6 +144,12 @@ def test_estimates_and_commands_come_out_as_recorded(core_run, finger_system):
     assert result.mpc_commands_max_abs_diff <= 1e-12  # times of a message are rounded to ns
     assert result.is_reproduced
     assert (result.estimates_missing, result.plans_missing, result.first_mismatch) == (0, 0, "")
+
+
+def test_parameters_that_changed_while_it_ran_are_changed_at_the_same_solve(core_run, finger_system):
+    tuning = {T0_NS + 100_000_000: {"command_weight": 7.0}, T0_NS + 200_000_000: {"rate_weight": 1.0 / 3.0}}
+    result = replay_run(read_run(core_run(tuning=tuning)), finger_system, SETTINGS)
+    assert result.is_reproduced and result.mpc_commands_max_abs_diff <= 1e-12
 
 
 def test_order_of_receipt_does_not_matter_in_lockstep(core_run, finger_system):

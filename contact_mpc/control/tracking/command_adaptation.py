@@ -36,7 +36,8 @@ class CommandAdaptation:
     """
 
     def __init__(self, system: System, gain: float, weakest: float) -> None:
-        self._n_v_u, self._gain, self._weakest = system.n_v_u, gain, weakest
+        self._n_v_u, self._weakest = system.n_v_u, weakest
+        self.gain = gain
         self._lengths = tangent_lengths(system)[: system.n_v_u]
         self.offset = np.zeros(system.n_a)
 
@@ -46,8 +47,8 @@ class CommandAdaptation:
 
     def update(self, B: FloatArray, deviation: FloatArray) -> None:
         """Take B (n_v, n_a) of the model's first step and u_0 - u_ref (n_a,), rad."""
-        if self._gain > 0.0:
-            self.offset += self._gain * (self.project(B) @ deviation - self.offset)
+        if self.gain > 0.0:
+            self.offset += self.gain * (self.project(B) @ deviation - self.offset)
 
     def project(self, B: FloatArray) -> FloatArray:
         """Return P (n_a, n_a), zero where the commands move nothing."""

@@ -5,9 +5,11 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from contact_mpc.settings.tunable import TUNABLE
 
-def _quantity(default: Any, unit: str, description: str, **limits: Any) -> Any:
-    return Field(default, description=description, json_schema_extra={"unit": unit}, **limits)
+
+def _quantity(default: Any, unit: str, description: str, is_tunable: bool = False, **limits: Any) -> Any:
+    return Field(default, description=description, json_schema_extra={"unit": unit, TUNABLE: is_tunable}, **limits)
 
 
 def rename_mode(values: dict[str, Any]) -> dict[str, Any]:
@@ -40,23 +42,36 @@ class TrackerConfig(BaseModel):
     kappa_per_j: float = _quantity(3.0e4, "1/J", "log-barrier weight of the model", ge=1.0, le=1.0e7)
     friction: float = _quantity(0.65, "1", "friction of the model, below the real one for a margin", ge=0.0, le=5.0)
     iterations: int = _quantity(2, "1", "linearisations per solve", ge=1, le=20)
-    object_rotation_weight: float = _quantity(30.0, "1/rad^2", "cost of the object's rotation error", ge=0.0)
-    object_position_weight: float = _quantity(1.0e4, "1/m^2", "cost of the object's position error", ge=0.0)
-    terminal_scale: float = _quantity(1.0, "1", "factor of both at the last step", ge=0.0)
-    command_weight: float = _quantity(60.0, "1/rad^2", "cost of the command's distance from the reference", gt=0.0)
-    rate_weight: float = _quantity(60.0, "1/rad^2", "cost of the command's change from step to step", ge=0.0)
+    object_rotation_weight: float = _quantity(
+        30.0, "1/rad^2", "cost of the object's rotation error", True, ge=0.0, le=1.0e5
+    )
+    object_position_weight: float = _quantity(
+        1.0e4, "1/m^2", "cost of the object's position error", True, ge=0.0, le=1.0e8
+    )
+    terminal_scale: float = _quantity(1.0, "1", "factor of both at the last step", True, ge=0.0, le=100.0)
+    command_weight: float = _quantity(
+        60.0, "1/rad^2", "cost of the command's distance from the reference", True, gt=0.0, le=1.0e5
+    )
+    rate_weight: float = _quantity(
+        60.0, "1/rad^2", "cost of the command's change from step to step", True, ge=0.0, le=1.0e5
+    )
     contact_trust_weight: float = _quantity(
         0.0, "1/N^2", "cost of linearised contact forces outside their friction cones, a contact trust region; 0: none",
         ge=0.0, le=10.0,
     )  # fmt: skip
     adaptation_s: float = _quantity(
-        0.5, "s", "time constant of the integral action on commands that move the object; 0: none", ge=0.0, le=100.0
-    )
+        0.5, "s", "time constant of the integral action on commands that move the object; 0: none", True,
+        ge=0.0, le=100.0,
+    )  # fmt: skip
     adaptation_weakest: float = _quantity(
         0.1, "1", "directions in which commands do less than this share of their most are not adapted", gt=0.0, le=1.0
     )
-    trust_region_rad: float = _quantity(0.03, "rad", "largest change of a command per linearisation", gt=0.0, le=1.0)
-    command_rate_rad_s: float = _quantity(1.0, "rad/s", "largest rate of the command over the first step", gt=0.0)
+    trust_region_rad: float = _quantity(
+        0.03, "rad", "largest change of a command per linearisation", True, gt=0.0, le=1.0
+    )
+    command_rate_rad_s: float = _quantity(
+        1.0, "rad/s", "largest rate of the command over the first step", True, gt=0.0, le=20.0
+    )
     limit_margin_rad: float = _quantity(0.02, "rad", "distance of commands from the joint limits", ge=0.0, le=0.5)
     torque_share: float = _quantity(
         0.0, "1", "share of the joints' effort limits for their springs and the robot's weight; 0: any", ge=0.0, le=1.0

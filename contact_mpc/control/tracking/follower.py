@@ -2,6 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,6 +113,10 @@ class Follower(ABC):
     def set_reference(self, reference: Reference | None) -> None:
         """Follow another reference from now on, also after one that the object was lost from; None holds."""
         self._reference, self._is_lost = reference, False
+
+    def tune(self, changes: Mapping[str, float]) -> None:
+        """Take valid values of tunable parameters, by name, from the next step on; nothing is forgotten."""
+        self.config = self.config.model_copy(update=dict(changes))
 
     def reset(self) -> None:
         """Forget the last commands, and that the object was lost."""

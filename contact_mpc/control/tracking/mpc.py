@@ -21,20 +21,28 @@ class Mpc:
     """
 
     def __init__(self, system: System, config: TrackerConfig) -> None:
-        self.system, self.config = system, config
+        self.system = system
         self.model = build_model(system, config.h_s, config.friction)
         self._fingers = finger_rows(system)
         trust = make_contact_trust(self.model, config.horizon_steps, self._fingers, config.contact_trust_weight)
         self.horizon = make_horizon(self.model, system.n_q, config.horizon_steps, trust)
+        self.tune(config)
+        self._gravity = GravityTorque(system) if config.torque_share > 0.0 else None
+        self._matching = ContactMatching(system, self.model, config.contact_reach_m, config.minimum_gap_m)
+
+    def tune(self, config: TrackerConfig) -> None:
+        """Take weights and bounds of another configuration from the next solve on; its model and horizon are as before.
+
+        Arrays of the same shapes and types: nothing is compiled.
+        """
+        self.config = config
         self.weights = build_weights(
-            system, config.object_rotation_weight, config.object_position_weight, config.terminal_scale,
+            self.system, config.object_rotation_weight, config.object_position_weight, config.terminal_scale,
             config.command_weight, config.rate_weight,
         )  # fmt: skip
         self.bounds = build_bounds(
-            system, config.limit_margin_rad, config.trust_region_rad, config.command_rate_rad_s * config.h_s
+            self.system, config.limit_margin_rad, config.trust_region_rad, config.command_rate_rad_s * config.h_s
         )
-        self._gravity = GravityTorque(system) if config.torque_share > 0.0 else None
-        self._matching = ContactMatching(system, self.model, config.contact_reach_m, config.minimum_gap_m)
 
     @property
     def u(self) -> FloatArray:

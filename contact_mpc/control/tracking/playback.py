@@ -10,6 +10,7 @@ plan expects it, unless a `Replanner` replaces the plan from some instant on whi
 """
 
 import time
+from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
@@ -60,6 +61,9 @@ class Playback:
 
     def warm_up(self) -> None:
         """Nothing to compile."""
+
+    def tune(self, _changes: Mapping[str, float]) -> None:
+        """Nothing to tune: no parameter that may change counts here."""
 
     def reset(self) -> None:
         """Nothing to forget: a step depends on the reference and the time alone."""

@@ -7,6 +7,7 @@ given, so that a recorded run can be recomputed.
 """
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
 
@@ -72,6 +73,10 @@ class Reorienting:
     def warm_up(self) -> None:
         """Compile the tracker."""
         self._tracker.warm_up()
+
+    def tune(self, changes: Mapping[str, float]) -> None:
+        """Take valid values of tunable parameters, by name, from the next step on."""
+        self._tracker.tune(changes)
 
     def reset(self) -> None:
         """Forget the segment: the next state begins a new one."""

@@ -5,6 +5,8 @@ between the stages of the model: the command in force at the stamp, the same pla
 takes effect, then u_0 at h, u_1 at 2 h, ...
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from contact_mpc.control.tracking.command_adaptation import CommandAdaptation
@@ -73,6 +75,12 @@ class Tracker(Follower):
         self._has_given_up = False
         self._adaptation.reset()
         self._lag.reset()
+
+    def tune(self, changes: Mapping[str, float]) -> None:
+        """Take valid values of tunable parameters, by name, from the next solve on; nothing is forgotten."""
+        super().tune(changes)
+        self._mpc.tune(self.config)
+        self._adaptation.gain = self.config.adaptation_gain
 
     def reset(self) -> None:
         """Forget the last solution, and that the object was lost or did not follow."""

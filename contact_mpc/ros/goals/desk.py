@@ -65,6 +65,8 @@ class GoalDesk:
         What became of the goals.
     way : Way
         Goal that is gone to, and the error to it.
+    speed_share : float
+        Share of the task's speed that ways searched from now on have.
     """
 
     def __init__(self, task: TaskConfig, search: Search) -> None:
@@ -73,6 +75,7 @@ class GoalDesk:
         self._lost = LOST_ALONE if self._goes_alone else LOST
         self.ledger = Ledger()
         self.way = Way(task, SETTLE_ALONE_NS if self._goes_alone else SETTLE_NS)
+        self.speed_share = 1.0
         self._running = Running(task.system)
         self._number, self._lead_s, self._tries = 0, LEAD_S, 0
         self._next: ObjectGoal | None = None
@@ -195,7 +198,7 @@ class GoalDesk:
         goal, self._next = self._next, None
         self._number += 1
         self._searched, self._asked_ns = goal, self._t_ns
-        self._search.ask(SearchRequest(self._number, q, u, goal.R, goal.p))
+        self._search.ask(SearchRequest(self._number, q, u, goal.R, goal.p, self.speed_share))
 
     def _watch(self, tracker_status: str) -> HandOver | None:
         """See how the object fares on its way; who goes alone is told to stay where it has arrived."""

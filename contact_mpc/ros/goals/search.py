@@ -19,13 +19,17 @@ STOP_PATIENCE_S = 2.0
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """From the state q (n_q,) under the commands u (n_a,) to the pose (R, p) of the object, by its number."""
+    """From the state q (n_q,) under the commands u (n_a,) to the pose (R, p) of the object, by its number.
+
+    speed_share is that of the task's speed.
+    """
 
     number: int
     q: FloatArray
     u: FloatArray
     R: FloatArray
     p: FloatArray
+    speed_share: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,8 @@ def _work(pipe: Connection, task_file: str, parent: int) -> None:
 
 def _answer(request: SearchRequest, task: TaskConfig) -> SearchResult:
     try:
-        plan = plan_to(task, task_to(task, request.q, request.u, request.R, request.p))
+        goal = task_to(task, request.q, request.u, request.R, request.p, request.speed_share)
+        plan = plan_to(task, goal)
     except ContactMpcError as error:
         return SearchResult(request.number, None, str(error).removeprefix(f"{task.path}: "))
     return SearchResult(request.number, plan)

@@ -33,6 +33,7 @@ from contact_mpc.ros.runtime.node import ContactNode
 from contact_mpc.ros.runtime.node_process import run_node
 from contact_mpc.ros.runtime.parameters import NodeConfig
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.tunable import TUNABLE
 from contact_mpc.task.loop_records import CommandPlan
 from contact_mpc.task.object_motion import state_from_motion
 from contact_mpc.task.task import load_task
@@ -50,6 +51,10 @@ class GoalServerConfig(NodeConfig):
     """Parameters of the goal server."""
 
     task: str = Field(min_length=1, description="task whose planner, tolerances and speed goals have")
+    speed_share: float = Field(
+        default=1.0, ge=0.1, le=1.0, description="share of the task's speed at which goals are gone to by one grasp",
+        json_schema_extra={"unit": "1", TUNABLE: True},
+    )  # fmt: skip
 
 
 class GoalServerNode(ContactNode):
@@ -74,6 +79,7 @@ class GoalServerNode(ContactNode):
         self._q_guess, self._u = task.start_q, task.start_u.copy()
         self._search = PlanSearch(self.config.task)
         self._desk = GoalDesk(task, self._search)
+        self._desk.speed_share = self.config.speed_share
         self._halves: dict[type, bytes] = {}
         self._plan: CommandPlan | None = None
         self._tracker_status, self._said, self._next_status_s = "", ("", "", 0), 0.0
@@ -96,6 +102,11 @@ class GoalServerNode(ContactNode):
         if self._search is not None:
             self._search.close()
         self._search = self._desk = None
+
+    def tune(self, _changes: dict[str, Any]) -> None:
+        """Search the next ways at another speed."""
+        if self._desk is not None:
+            self._desk.speed_share = self.config.speed_share
 
     def diagnose(self) -> tuple[bytes, str, dict[str, object]]:
         """Return state and counts of the goals."""

@@ -6,6 +6,7 @@ between ticks are passed over unread. The two messages of an estimate are paired
 reference.
 """
 
+import json
 import sys
 from dataclasses import replace
 from typing import Any
@@ -31,6 +32,7 @@ from contact_mpc.ros.messages.serialized import deserialize, read_stamp_ns
 from contact_mpc.ros.runtime.node import ContactNode
 from contact_mpc.ros.runtime.node_process import freeze_garbage, run_node
 from contact_mpc.ros.runtime.parameters import NodeConfig, SessionConfig
+from contact_mpc.settings.tunable import TUNED
 from contact_mpc.task.loop_records import CommandPlan, EstimatedState
 from contact_mpc.task.object_motion import state_from_motion
 
@@ -57,6 +59,7 @@ class MpcTrackerNode(ContactNode):
         self._level, self._message = DiagnosticStatus.OK, "inactive"
         self._reference_start_ns: int | None = None
         self._solves = self._holds = self._refused = 0
+        self._tuned: dict[str, float] = {}  # since the last tick
         self.create_service(Trigger, "~/reset", self._on_reset)
 
     def configure(self) -> None:
@@ -82,6 +85,11 @@ class MpcTrackerNode(ContactNode):
         self._reset()
         self.wait_for_subscribers(self._plan, 1)
         freeze_garbage()
+
+    def tune(self, changes: dict[str, Any]) -> None:
+        """Solve with other weights and bounds from the next tick on; its status tells which, for who recomputes it."""
+        self._tuned |= changes
+        self._tracker.tune(changes)
 
     def diagnose(self) -> tuple[bytes, str, dict[str, object]]:
         """Return the outcome of the last tick and counts."""
@@ -132,6 +140,9 @@ class MpcTrackerNode(ContactNode):
 
     def _tick(self, t_ns: int, halves: dict[int, bytes]) -> None:
         values: dict[str, object] = {"stamp_ns": t_ns}
+        if self._tuned:
+            values[TUNED] = json.dumps(self._tuned)
+            self._tuned = {}
         plan = CommandPlan.hold(t_ns, self._system.n_a)
         try:
             state = self._read_state(t_ns, halves)

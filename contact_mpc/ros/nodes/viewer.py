@@ -1,12 +1,14 @@
 """The live view of a running stack: listens to its topics, shows them in a browser, publishes goals that are dragged.
 
 A process of its own with a low priority, which subscribes best effort with a queue of one: a slow browser holds up
-nobody. It sends nothing to a robot: goals go to `goal_pose`, buttons to the bridge's own services.
+nobody. It sends nothing to a robot: goals go to `goal_pose`, buttons to the bridge's own services, sliders to the
+parameter services of the nodes whose parameters may change while they run.
 """
 
 import os
 import signal
 import sys
+from functools import partial
 from threading import Event
 from typing import Any
 
@@ -29,15 +31,20 @@ from contact_mpc.model.rotations import rotation_log
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.runtime.node_process import die_with_parent
+from contact_mpc.ros.runtime.parameter_client import ParameterClient, TunableParameter
 from contact_mpc.ros.runtime.parameters import declare_config
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.view.address import LOOPBACK
 from contact_mpc.view.live_scene import LiveScene
 from contact_mpc.view.panel import Panel
+from contact_mpc.view.sliders import Sliders
 
 NEWEST = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.RELIABLE, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
 LOOK_S = 0.2  # between looks at whether to end
+ASK_S = 1.0  # between questions to a node for its parameters, until it has any that may change
+SEND_S = 0.1  # between values of a slider that is being moved
+TUNED_NODES = ("mpc_tracker", "goal_server")
 SERVICES = {"Stop": "command_bridge/stop", "Reset fault": "command_bridge/reset_fault"}
 
 
@@ -74,6 +81,9 @@ class Viewer(Node):
         self.scene.on_goal(self._on_dragged)
         self._listen()
         self.create_timer(1.0 / config.rate_hz, self._draw)
+        self._sliders: dict[str, Sliders] = {}
+        self._tuned = [ParameterClient(self, name) for name in TUNED_NODES]
+        self.create_timer(ASK_S, self._ask_parameters)
         self.get_logger().info(f"the view is at http://{config.host}:{config.port}")
 
     def _listen(self) -> None:
@@ -98,6 +108,24 @@ class Viewer(Node):
             answer.add_done_callback(lambda done: self.panel.say(label, done.result().message))
 
         return call
+
+    def _ask_parameters(self) -> None:
+        """Ask nodes that have no sliders yet: one that is not configured has nothing that may change."""
+        for client in self._tuned:
+            if client.target not in self._sliders:
+                client.ask(partial(self._add_sliders, client))
+
+    def _add_sliders(self, client: ParameterClient, found: list[TunableParameter]) -> None:
+        if not found or client.target in self._sliders:
+            return
+        title = client.target.replace("_", " ")
+        sliders = self._sliders[client.target] = Sliders(self.scene.server, title, found, client.want)
+
+        def tell(name: str, value: float, refusal: str) -> None:
+            sliders.settle(name, None if refusal else value)
+            self.panel.say(name, refusal or f"{value:g}", level=1 if refusal else 0)
+
+        self.create_timer(SEND_S, lambda: client.send(tell))
 
     def _teller(self, topic: str) -> Any:
         def tell(status: DiagnosticStatus) -> None:

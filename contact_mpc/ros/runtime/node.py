@@ -1,8 +1,8 @@
 """What all nodes share: life cycle with one-line errors, topics of the table, diagnostics.
 
-A node is a `ContactNode` with four hooks, `configure`, `activate`, `deactivate` and `cleanup`; what the user did wrong
-is raised from them as a ContactMpcError and makes the transition fail with one line in the log. The process around it
-is `contact_mpc.ros.runtime.node_process.run_node`.
+A node is a `ContactNode` with five hooks, `configure`, `activate`, `deactivate`, `cleanup` and `tune`; what the user
+did wrong is raised from them as a ContactMpcError and makes the transition fail with one line in the log. The process
+around it is `contact_mpc.ros.runtime.node_process.run_node`.
 """
 
 import time
@@ -12,17 +12,20 @@ from typing import Any, ClassVar
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from lifecycle_msgs.srv import ChangeState
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.executors import Executor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
 from rclpy.publisher import Publisher
 from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 
-from contact_mpc.errors import ContactMpcError, StackError
+from contact_mpc.errors import ConfigError, ContactMpcError, StackError
 from contact_mpc.ros.messages.qos import TOPICS, qos_profile
-from contact_mpc.ros.runtime.parameters import NodeConfig, declare_config
+from contact_mpc.ros.runtime.parameters import NodeConfig, change_config, declare_config
 from contact_mpc.ros.runtime.realtime import give_way
+from contact_mpc.settings.tunable import tunable_names
 
 SPIN_TIMEOUT_S = 0.1
 DIAGNOSTICS_PERIOD_S = 1.0
@@ -52,6 +55,9 @@ class ContactNode(LifecycleNode):
         self.exit_code = 0
         self.is_stopping = False
         self._topic_entities: list[Publisher | Subscription] = []
+        self._tunable: tuple[str, ...] = ()
+        self.add_on_set_parameters_callback(self._check_parameters)
+        self.add_post_set_parameters_callback(self._take_parameters)
         self._diagnostics = self.create_publisher(
             DiagnosticArray, "/diagnostics", qos_profile(TOPICS["/diagnostics"].quality, "realtime")
         )
@@ -71,6 +77,9 @@ class ContactNode(LifecycleNode):
 
     def cleanup(self) -> None:
         """Release what `configure` made, apart from topics, which are released after it."""
+
+    def tune(self, changes: dict[str, Any]) -> None:
+        """Take valid values of tunable parameters, which are in `self.config` already; called between callbacks."""
 
     def diagnose(self) -> tuple[bytes, str, dict[str, object]]:
         """Return (level, message, values) for /diagnostics."""
@@ -124,6 +133,25 @@ class ContactNode(LifecycleNode):
                 )
             time.sleep(0.002)
 
+    # Parameters that may change while the node runs.
+
+    def _changes(self, parameters: list[Parameter]) -> dict[str, Any]:
+        return {parameter.name: parameter.value for parameter in parameters if parameter.name in self._tunable}
+
+    def _check_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
+        """Say whether values fit together; each alone is within its range by then, and none is read-only."""
+        try:
+            if changes := self._changes(parameters):
+                change_config(self, self.config, changes)
+        except ConfigError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+    def _take_parameters(self, parameters: list[Parameter]) -> None:
+        if changes := self._changes(parameters):
+            self.config = change_config(self, self.config, changes)
+            self.tune(changes)
+
     # Life cycle.
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -134,6 +162,7 @@ class ContactNode(LifecycleNode):
             if self.config.clock == "realtime":
                 give_way(self.config.nice)
             self.configure()
+            self._tunable = tunable_names(self.config_class)
 
         result = self._guarded("configure", build)
         if result != TransitionCallbackReturn.SUCCESS:
@@ -202,6 +231,7 @@ class ContactNode(LifecycleNode):
             else:
                 self.destroy_subscription(entity)
         self._topic_entities.clear()
+        self._tunable = ()
 
     # Process.
 

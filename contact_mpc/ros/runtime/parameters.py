@@ -1,7 +1,8 @@
 """ROS parameters from frozen pydantic configs: one place gives type, default, unit, range and meaning.
 
-Every field becomes a read-only parameter with a descriptor; a nested config becomes `outer.inner`. The values given
-in parameter files and on the command line are validated by the config itself; unknown names are refused.
+Every field becomes a parameter with a descriptor, read-only unless it is marked as tunable; a nested config becomes
+`outer.inner`. The values given in parameter files, on the command line and while the node runs are validated by the
+config itself; unknown names are refused.
 """
 
 import difflib
@@ -16,6 +17,7 @@ from rclpy.node import Node
 
 from contact_mpc.errors import ConfigError
 from contact_mpc.ros.messages.qos import ClockName
+from contact_mpc.settings.tunable import is_tunable
 from contact_mpc.settings.yaml_files import validate
 from contact_mpc.task.node_parameters import SHARED
 
@@ -55,7 +57,7 @@ class SessionConfig(BaseModel):
 
 
 def declare_config(node: Node, config_class: type[T]) -> T:
-    """Declare every field of a config as a read-only parameter of a node and return the values.
+    """Declare every field of a config as a parameter of a node and return the values.
 
     The node must have been made with `automatically_declare_parameters_from_overrides=True`, which is how values from
     parameter files arrive here.
@@ -88,6 +90,18 @@ def declare_config(node: Node, config_class: type[T]) -> T:
     for name, field in fields.items():
         _declare(node, name, field, _value_at(config, name))
     return config
+
+
+def change_config(node: Node, config: T, changes: dict[str, Any]) -> T:
+    """Return a config with other values of some parameters, by their dotted names.
+
+    Raises
+    ------
+    ConfigError
+        The values do not fit, or not together.
+    """
+    values = {name: _value_at(config, name) for name, _ in flatten_fields(type(config))}
+    return validate(type(config), _nest(values | changes), f"parameters of node {node.get_fully_qualified_name()}")
 
 
 def flatten_fields(config_class: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
@@ -134,17 +148,17 @@ def _value_at(config: BaseModel, name: str) -> Any:
 def _declare(node: Node, name: str, field: FieldInfo, value: Any) -> None:
     """Declare one parameter with its descriptor, in place of the one that came from the parameter file."""
     if node.has_parameter(name):
-        if node.describe_parameter(name).read_only:
+        if node.describe_parameter(name).description:  # ours: configured before
             return
         node.undeclare_parameter(name)
     node.declare_parameter(name, value, make_descriptor(name, field, value), ignore_override=True)
 
 
 def make_descriptor(name: str, field: FieldInfo, value: Any) -> ParameterDescriptor:
-    """Return the descriptor of a field: description with unit, range, read-only."""
+    """Return the descriptor of a field: description with unit, range, whether it is read-only."""
     unit = field.json_schema_extra.get("unit") if isinstance(field.json_schema_extra, dict) else None
     description = (field.description or "") + (f" [{unit}]" if unit else "")
-    descriptor = ParameterDescriptor(name=name, description=description, read_only=True)
+    descriptor = ParameterDescriptor(name=name, description=description, read_only=not is_tunable(field))
     descriptor.dynamic_typing = value is None or value == []
     descriptor.additional_constraints = _constraints(field)
     low, high = _bounds(field)

@@ -102,6 +102,30 @@ def test_two_trackers_with_the_same_input_agree_bit_for_bit(each_task: TaskConfi
         assert first.status == second.status == "ok"
 
 
+def test_a_tuned_tracker_goes_on_as_one_that_was_made_so(each_task: TaskConfig, reference: Reference) -> None:
+    changes = {"command_weight": 5.0, "rate_weight": 2.0, "trust_region_rad": 0.01, "adaptation_s": 0.2}
+    tuned, made = Tracker(each_task.system, CONFIG), Tracker(each_task.system, CONFIG.model_copy(update=changes))
+    tuned.tune(changes)
+    for tracker in (tuned, made):
+        tracker.set_reference(dataclasses.replace(reference, start_ns=T0_NS - 2_000_000_000))
+    commands = [[output.plan.u for output in run(tracker, each_task)] for tracker in (tuned, made)]
+    np.testing.assert_array_equal(*commands)
+
+
+def test_a_change_on_the_way_acts_from_the_next_solve_on_without_a_jump(
+    each_task: TaskConfig, reference: Reference
+) -> None:
+    tracker, plain = Tracker(each_task.system, CONFIG), Tracker(each_task.system, CONFIG)
+    for item in (tracker, plain):
+        item.set_reference(dataclasses.replace(reference, start_ns=T0_NS - 2_000_000_000))
+        run(item, each_task, 2)
+    tracker.tune({"command_weight": 1e4})
+    after = state(each_task, T0_NS + 2 * tracker.period_ns)
+    first, second = tracker.step(after).plan, plain.step(after).plan
+    np.testing.assert_array_equal(first.u[:2], second.u[:2])  # in force, and where the plan takes effect
+    assert np.abs(first.u[2:] - each_task.start_u).sum() < np.abs(second.u[2:] - each_task.start_u).sum()
+
+
 @pytest.mark.parametrize("settings", [{}, EVERYTHING], ids=["default", "everything"])
 def test_reset_replays_the_same_plans(settings: dict[str, float], each_task: TaskConfig, reference: Reference) -> None:
     tracker = Tracker(each_task.system, CONFIG.model_copy(update=settings))

@@ -102,6 +102,13 @@ def test_a_goal_is_searched_from_the_measured_state_and_reached() -> None:
     assert world.desk.way.angle_deg < 0.1
 
 
+def test_the_next_way_is_searched_at_the_speed_that_is_asked_for() -> None:
+    world = World().run(0.1)
+    world.desk.speed_share = 0.5
+    world.desk.take_goal(turned(20.0))
+    assert world.search.asked[0].speed_share == 0.5
+
+
 def test_before_there_is_an_estimate_a_goal_is_refused() -> None:
     desk = GoalDesk(TASK, FakeSearch())
     desk.take_goal(turned(20.0))

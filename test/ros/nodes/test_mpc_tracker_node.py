@@ -12,6 +12,9 @@ import pytest
 
 pytest.importorskip("rclpy")
 
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.msg import ParameterValue
+from rcl_interfaces.srv import SetParameters
 from rclpy.serialization import serialize_message
 from std_srvs.srv import Trigger
 
@@ -22,6 +25,7 @@ from contact_mpc.control.tracking.tracker import Tracker
 from contact_mpc.loop.controllers import make_controller
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.messages.references import to_object_reference, to_reference
+from contact_mpc.settings.tunable import TUNED
 from contact_mpc.task.loop_records import EstimatedState
 from contact_mpc.task.object_motion import object_motion
 from contact_mpc.task.plan import Plan
@@ -117,6 +121,35 @@ def tracker(tracker_rig: TrackerRig) -> TrackerRig:
 
 def is_hold(message: Any) -> bool:
     return message.points == [] and list(message.joint_names) == NAMES
+
+
+def set_parameter(rig: TrackerRig, name: str, value: float) -> Any:
+    message = ParameterMessage(name=name, value=ParameterValue(type=3, double_value=value))
+    request = SetParameters.Request(parameters=[message])
+    return rig.rig.call(SetParameters, "mpc_tracker/set_parameters", request).results[0]
+
+
+def test_a_parameter_that_changes_between_ticks_counts_from_the_next_on(tracker_rig: TrackerRig) -> None:
+    tracker_rig.restart().send_reference()
+    tracker_rig.send_state(T0)
+    tracker_rig.wait_for(1)
+    assert set_parameter(tracker_rig, "command_weight", 5.0).successful
+    refused = set_parameter(tracker_rig, "horizon_steps", 5.0)
+    assert not refused.successful and "read-only" in refused.reason
+    for k in (1, 2):
+        tracker_rig.send_state(T0 + k * TICK)
+        tracker_rig.wait_for(1 + k)
+    core = Tracker(SYSTEM, TrackerConfig(horizon_steps=4))
+    core.set_reference(Reference(T0, PLAN))
+    for k, recorded in enumerate(tracker_rig.plans):
+        if k == 1:
+            core.tune({"command_weight": 5.0})
+        plan = core.step(replace(STATE, t_ns=T0 + k * TICK)).plan
+        u = np.array([point.positions for point in recorded.points])
+        np.testing.assert_allclose(u, plan.u, atol=SAME)
+    said = [{pair.key: pair.value for pair in status.values}.get(TUNED) for status in tracker_rig.statuses]
+    assert said == [None, '{"command_weight": 5.0}', None]
+    assert set_parameter(tracker_rig, "command_weight", 60.0).successful  # other tests share the node
 
 
 def test_without_a_reference_every_tick_gives_a_hold(tracker: TrackerRig) -> None:

@@ -1,7 +1,7 @@
-"""Parameters come from the configs alone: described, bounded, read-only, and every one reaches its config."""
+"""Parameters come from the configs alone: described, bounded, read-only but for a few, and all reach their config."""
 
 from collections.abc import Iterator
-from types import NoneType, UnionType
+from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
@@ -22,7 +22,8 @@ from contact_mpc.ros.nodes.plant_config import PlantConfig
 from contact_mpc.ros.nodes.recorder import RecorderConfig
 from contact_mpc.ros.nodes.state_estimator import StateEstimatorConfig
 from contact_mpc.ros.nodes.trajectory_server import TrajectoryServerConfig
-from contact_mpc.ros.runtime.parameters import declare_config, flatten_fields
+from contact_mpc.ros.runtime.parameters import change_config, declare_config, flatten_fields, make_descriptor
+from contact_mpc.settings.tunable import is_tunable
 
 REQUIRED: dict[type[BaseModel], dict[str, Any]] = {
     StateEstimatorConfig: {},
@@ -128,13 +129,15 @@ def test_every_parameter_reaches_its_config(context: Context, config: type[BaseM
 
 
 @pytest.mark.parametrize("config", REQUIRED, ids=lambda config: config.__name__)
-def test_every_parameter_is_described_and_read_only(context: Context, config: type[BaseModel]) -> None:
+def test_every_parameter_is_described_and_read_only_unless_it_is_tunable(
+    context: Context, config: type[BaseModel]
+) -> None:
     node = make_node(context, {"system": "planar_hand_ball"} | REQUIRED[config])
     try:
         declare_config(node, config)
         for name, field in flatten_fields(config):
             descriptor = node.describe_parameter(name)
-            assert descriptor.read_only, name
+            assert descriptor.read_only != is_tunable(field), name
             assert descriptor.description, name
             if name.endswith(("_s", "_hz", "_rad", "_m", "_mm", "_deg", "_rad_s", "_nm")):
                 assert (field.json_schema_extra or {}).get("unit"), f"{name} has no unit"
@@ -157,6 +160,27 @@ def test_ranges_are_those_of_the_config(context: Context) -> None:
         assert "one of lockstep, realtime" in node.describe_parameter("clock").additional_constraints
     finally:
         node.destroy_node()
+
+
+def test_the_bridge_and_what_it_promises_never_change_while_it_runs() -> None:
+    assert not any(is_tunable(field) for _, field in flatten_fields(CommandBridgeConfig))
+
+
+def test_tunable_parameters_have_two_ends() -> None:
+    """A slider needs them; `ros2 param set` then names the range."""
+    tunable = [field for config in REQUIRED for _, field in flatten_fields(config) if is_tunable(field)]
+    assert tunable
+    for field in tunable:
+        limits = make_descriptor("x", field, field.default).floating_point_range[0]
+        assert limits.from_value >= 0.0 and limits.to_value <= 1e8, field
+
+
+def test_a_change_is_judged_by_the_config() -> None:
+    config = MpcTrackerConfig(system="x")
+    node = SimpleNamespace(get_fully_qualified_name=lambda: "/hand/mpc_tracker")
+    assert change_config(node, config, {"rate_weight": 3}).rate_weight == 3.0
+    with pytest.raises(ConfigError, match="/hand/mpc_tracker.*command_weight"):
+        change_config(node, config, {"command_weight": 0.0})
 
 
 @pytest.mark.parametrize(
