@@ -127,7 +127,7 @@ def check_formulation(name: str, complementarity_j: float) -> None:
 
 @pytest.mark.parametrize("name", list(FORMULATIONS))
 def test_formulation_keeps_the_contract(name: str) -> None:
-    check_formulation(name, SMOOTHED_J if name in ("log_barrier", "lcp") else EXACT_J)
+    check_formulation(name, SMOOTHED_J if name in ("log_barrier", "lcp", "second_order") else EXACT_J)
 
 
 def test_a_dummy_formulation_is_one_class_and_one_line() -> None:

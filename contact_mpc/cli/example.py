@@ -16,7 +16,7 @@ from contact_mpc.examples.result import ExampleResult, Settings, prepare_folder
 from contact_mpc.settings.file_access import replacing, write_text
 from contact_mpc.settings.plain_values import to_plain
 
-LISTING = "; ".join(f"{name}: {text}" for name, text in EXAMPLES.items())
+LISTING = "; ".join(f"{name}: {EXAMPLES[name].summary}" for name in EXAMPLES)
 
 
 def example(

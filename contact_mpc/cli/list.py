@@ -36,7 +36,7 @@ def list(  # noqa: A001  the command's own name
 
 def _describe(kind: str) -> dict[str, str]:
     if kind == "examples":
-        return {name: text for name, text in EXAMPLES.items()}
+        return {name: EXAMPLES[name].summary for name in EXAMPLES}
     return {name: describe_file(kind, name) for name in resource_names(kind)}
 
 

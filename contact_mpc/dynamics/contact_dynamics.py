@@ -25,10 +25,12 @@ FORMULATIONS: Registry[type[Formulation]] = Registry(
         "socp": Entry(f"{EXACT}:Socp", "Anitescu's convex program with friction cones"),
         "qp": Entry(f"{EXACT}:Qp", "the same with polyhedral cones"),
         "lcp": Entry(f"{EXACT}:Lcp", "Stewart-Trinkle, by Lemke's pivoting"),
+        "second_order": Entry(
+            "contact_mpc.dynamics.exact.second_order:SecondOrder", "Stewart-Trinkle with inertia and velocity"
+        ),
     },
     error=InputError,
 )
-REGULARIZATIONS = ("quasidynamic", "quasistatic")
 DEFAULT_EPSILON = 1e-6  # fraction of M_u that quasi-static objects keep
 DEFAULT_RAY_COUNT = 8
 DEEPEST_START_M = 0.01
@@ -156,14 +158,15 @@ def _check_inertia(system: System, model: Model) -> None:
 
 
 class ContactDynamics:
-    """Contact dynamics of a system, one step at a time, in one of four formulations.
+    """Contact dynamics of a system, one step at a time, in one of five formulations.
 
     Parameters
     ----------
     system : System
     formulation : str
         "log_barrier": smoothed, see `dynamics.smoothed.log_barrier`; "socp", "qp": Anitescu's convex programs, see
-        the modules of these names; "lcp": Stewart-Trinkle, see `contact_mpc.dynamics.exact.lcp`.
+        the modules of these names; "lcp": Stewart-Trinkle, see `contact_mpc.dynamics.exact.lcp`; "second_order": the
+        same with Newton's second law, see `contact_mpc.dynamics.exact.second_order`.
     h_s, kappa, friction : float, optional
         Time step s, barrier weight 1/J, friction coefficient of all pairs; the system's where None.
     tolerance : float
@@ -176,6 +179,11 @@ class ContactDynamics:
         Fraction of M_u under "quasistatic", -.
     ray_count : int
         Rays of the polyhedral cones of qp and lcp in space, even, at least 4; planar systems have two.
+
+    Attributes
+    ----------
+    kind : type of Formulation
+        What holds for its steps: `is_differentiable`, `is_coulomb`, `has_velocity`.
     """
 
     def __init__(
@@ -193,13 +201,14 @@ class ContactDynamics:
         kind = FORMULATIONS.load(formulation)
         if regularization is None:
             regularization = kind.default_regularization
-        if regularization not in REGULARIZATIONS:
-            raise InputError(f"regularization '{regularization}'; allowed: {', '.join(REGULARIZATIONS)}")
+        if regularization not in kind.regularizations:
+            allowed = ", ".join(kind.regularizations)
+            raise InputError(f"regularization '{regularization}' of formulation {formulation}; allowed: {allowed}")
         if not 0.0 < check_number("epsilon", epsilon) <= 1.0:
             raise InputError(f"epsilon = {epsilon}; expected a fraction in (0, 1], e.g. {DEFAULT_EPSILON}")
         if ray_count < 4 or ray_count % 2:
             raise InputError(f"ray_count = {ray_count}; expected an even number of at least 4, e.g. 8")
-        self.system = system
+        self.system, self.kind = system, kind
         self.formulation, self.regularization = formulation, regularization
         self.model = build_model(system, h_s, friction)
         self.h_s = self.model.h
@@ -212,21 +221,41 @@ class ContactDynamics:
             raise InputError(f"tolerance = {tolerance}; expected more than 0, at most {LARGEST_TOLERANCE}, e.g. 1e-18")
         self.tolerance, self.ray_count = tolerance, ray_count
         builder = ProblemBuilder(self.model, system.q_default)
-        self._builder, self._workspace = builder, builder.workspace
+        self._workspace = builder.workspace
         self._solver = kind(StepSetup(system, builder, self.kappa, tolerance, ray_count))
         self._no_offset = np.zeros(len(self.model.mu))
 
-    def step(self, q: FloatArray, u: FloatArray, offset: FloatArray | None = None) -> StepResult:
+    def step(
+        self,
+        q: FloatArray,
+        u: FloatArray,
+        offset: FloatArray | None = None,
+        tau_a: FloatArray | None = None,
+        velocity: FloatArray | None = None,
+    ) -> StepResult:
         """Return the next configuration for the command u (n_a,) at q (n_q,).
 
-        offset (n_c,), m, is added to the gaps (contact by contact, e.g. to take out penetrations of a measured q).
+        Parameters
+        ----------
+        q, u : (n_q,), (n_a,) array
+        offset : (n_c,) array, optional
+            Added to the gaps, m (contact by contact, e.g. to take out penetrations of a measured q).
+        tau_a : (n_a,) array, optional
+            External joint torques, N m, positive along +q: b = -[tau_u; K (u - q_a) + tau_a] (seeds/003, "What about
+            friction?"), e.g. J' f of a load, or -g(q) where nothing compensates gravity; constant during the step.
+        velocity : (n_v,) array, optional
+            Of second_order: velocity at the start, rad/s and m/s; at rest where None. The next one is dq / h.
 
         Raises
         ------
         InputError
-            q or u have a wrong shape, non-finite values or a quaternion that is not of unit norm.
+            An argument has a wrong shape or non-finite values, q a quaternion that is not of unit norm, or the
+            formulation knows no velocity.
         """
-        return self._step(*self._check(q, u, offset))[0]
+        q, u, offset = self._check(q, u, offset, velocity)
+        if tau_a is not None:  # the command whose springs pull as much
+            u = u + check_vector("tau_a", tau_a, self.system.n_a) / self.model.K
+        return self._step(q, u, offset)[0]
 
     def residuals(self, q: FloatArray, u: FloatArray, offset: FloatArray | None = None) -> Residuals:
         """Return how far the step at (q, u) is from the laws of contact, in the same units for every formulation."""
@@ -272,13 +301,16 @@ class ContactDynamics:
         self._step(*self._check(q, u, offset))
         return self._solver.margin()
 
-    def assemble(self, q: FloatArray, u: FloatArray, offset: FloatArray | None = None) -> StepProblem:
-        """Return the matrices of the step at (q, u), as the solvers of socp, qp and lcp see them."""
-        return self._builder.build(*self._check(q, u, offset))
+    def assemble(
+        self, q: FloatArray, u: FloatArray, offset: FloatArray | None = None, velocity: FloatArray | None = None
+    ) -> StepProblem:
+        """Return the matrices of the step at (q, u), as its solver sees them, or socp's for log_barrier."""
+        return self._solver.build(*self._check(q, u, offset, velocity))
 
     def _check(
-        self, q: FloatArray, u: FloatArray, offset: FloatArray | None
+        self, q: FloatArray, u: FloatArray, offset: FloatArray | None, velocity: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        self._solver.begin(None if velocity is None else check_vector("velocity", velocity, self.system.n_v))
         q, u = self.system.check_q(q), self.system.check_u(u)
         return q, u, self._no_offset if offset is None else check_vector("offset", offset, len(self._no_offset))
 
@@ -301,7 +333,7 @@ class ContactDynamics:
             return DEEP_PENETRATION
         if not self._is_balanced(Q, b, dq):
             return UNBALANCED
-        is_far = self.formulation == "lcp" and bool(np.abs(dq).max(initial=0.0) > LARGEST_MOVE)
+        is_far = self.kind.is_coulomb and bool(np.abs(dq).max(initial=0.0) > LARGEST_MOVE)
         return RUNAWAY if is_far else status
 
     def _is_balanced(self, Q: FloatArray, b: FloatArray, dq: FloatArray) -> bool:

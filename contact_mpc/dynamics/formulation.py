@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contact_mpc.dynamics.exact.step_problem import ProblemBuilder
+from contact_mpc.dynamics.exact.step_problem import ProblemBuilder, StepProblem
 from contact_mpc.errors import InputError
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
@@ -102,11 +102,29 @@ class Formulation(ABC):
     """One way to solve a contact step; adding one is a file and a line of `FORMULATIONS`."""
 
     is_differentiable = True
+    is_coulomb = False  # contacts stay closed where they slide; in Anitescu's convex programs they open
+    has_velocity = False  # whether a step depends on the velocity that it begins with
     default_regularization = "quasidynamic"
+    regularizations: tuple[str, ...] = ("quasidynamic", "quasistatic")
 
     def __init__(self, setup: StepSetup) -> None:
         self.system, self.setup = setup.system, setup
         self.builder, self.workspace = setup.builder, setup.builder.workspace
+
+    def begin(self, velocity: FloatArray | None) -> None:
+        """Take the velocity (n_v,), rad/s and m/s, with which the next step begins; None at rest.
+
+        Raises
+        ------
+        InputError
+            The formulation has none: whatever moves comes to rest in every step.
+        """
+        if velocity is not None:
+            raise InputError(f"{type(self).__name__} knows no velocity; take the formulation second_order, or leave it")
+
+    def build(self, q: FloatArray, u: FloatArray, offset: FloatArray) -> StepProblem:
+        """Return the step as matrices."""
+        return self.builder.build(q, u, offset)
 
     @abstractmethod
     def solve(self, q: FloatArray, u: FloatArray, offset: FloatArray) -> SolvedStep:
@@ -121,7 +139,7 @@ class Formulation(ABC):
 
     def residuals(self, q: FloatArray, u: FloatArray, offset: FloatArray, solved: SolvedStep) -> Residuals:
         """Return the residuals of a step, recomputed from the matrices of the step; NaN where there is none."""
-        problem = self.builder.build(q, u, offset)
+        problem = self.build(q, u, offset)
         force = solved.force[problem.pair] * self.builder.model.pairs.sign[problem.pair, None]
         dq, n = solved.dq, problem.n
         if not np.all(np.isfinite(dq)):

@@ -112,6 +112,7 @@ def simulate(
     command: Callable[[float], FloatArray],
     duration_s: float,
     keep_unbalanced: bool = False,
+    v_start: FloatArray | None = None,
 ) -> Trajectory:
     """Step through a command u(t); ends early at the first step without a solution.
 
@@ -125,6 +126,8 @@ def simulate(
     keep_unbalanced : bool
         Go on through quasi-static steps without force balance, in which the small inertia that is kept lets an object
         fall at once; `is_balanced` tells which.
+    v_start : (n_v,) array, optional
+        Velocity at the start, of second_order; at rest where None.
 
     Raises
     ------
@@ -133,10 +136,10 @@ def simulate(
     """
     h, system, sign = dynamics.h_s, dynamics.system, dynamics.model.pairs.sign[:, None]
     watcher, q, status, residual = make_newton(dynamics.model), q_start.copy(), "converged", 0.0
-    n_c, rows = len(dynamics.model.mu), []
+    n_c, rows, v = len(dynamics.model.mu), [], v_start
     for k in range(round(duration_s / h)):
         u = command((k + 1) * h)
-        result = dynamics.step(q, u)
+        result = dynamics.step(q, u, velocity=v)
         if not (result.is_converged or (keep_unbalanced and result.status == UNBALANCED)):
             status = result.status
             break
@@ -144,7 +147,8 @@ def simulate(
         normal, J = watcher.con.n.copy(), _dense_jacobian(dynamics, watcher.con.J)
         force = sign * result.impulses / h  # on shape a
         f_n = np.sum(force * normal, axis=1)
-        moved = J @ system.difference(q, result.q_next)
+        dq = system.difference(q, result.q_next)
+        v, moved = dq / h if dynamics.kind.has_velocity else None, J @ dq
         q, residual = result.q_next, max(residual, result.residual)
         friction = sign * (force - f_n[:, None] * normal)
         gap = measure_gaps(dynamics.model, watcher, q).copy()

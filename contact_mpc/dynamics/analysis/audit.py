@@ -7,9 +7,10 @@ what `ContactDynamics.step` returns as "converged": with dq = q_next (-) q and f
 
     balance         |Q dq + b - J' f|                                              N, N m
     cone            |f_t| - mu f_n and -f_n                                        N
-    penetration     of the linearised gaps, m: phi + nu (lcp), phi + nu - mu |d_t| (others; qp: over rays)
-    complementarity of socp and qp |f . d + phi f_n|, of lcp |f_n (phi + nu)|, each per max(1 N, |f|), m; of log_barrier
-                    the largest |kappa (f . d + phi f_n) / 2 - 1|, -
+    penetration     of the linearised gaps, m: phi + nu (Coulomb: lcp, second_order), phi + nu - mu |d_t| (others; qp:
+                    over rays)
+    complementarity of socp and qp |f . d + phi f_n|, of Coulomb |f_n (phi + nu)|, each per max(1 N, |f|), m; of
+                    log_barrier the largest |kappa (f . d + phi f_n) / 2 - 1|, -
 
 A step whose worst exceeds the bounds below is wrong. Rotation of the world and derivatives (central differences of
 fourth order) are compared in every SAMPLE-th state; both are reported, not counted: near a change of mode of the exact
@@ -111,7 +112,7 @@ def audit_states(system: System, formulation: str, q_centre: FloatArray, states:
             continue
         found.converged += 1
         found.wrong_steps += int(not judge_step(dynamics, q, u, result, found))
-        if formulation != "lcp" and dynamics.linearize(q, u).is_differentiable:
+        if dynamics.kind.is_differentiable and dynamics.linearize(q, u).is_differentiable:
             found.differentiable += 1
             if index % SAMPLE == 0:
                 _compare_derivatives(dynamics, q, u, found)
@@ -142,7 +143,7 @@ def judge_step(dynamics: ContactDynamics, q: FloatArray, u: FloatArray, result: 
     if dynamics.formulation == "log_barrier":
         complementarity, allowed = float(np.abs(0.5 * dynamics.kappa * work - 1.0).max(initial=0.0)), ALLOWED_CENTRING
     else:
-        if dynamics.formulation == "lcp":
+        if dynamics.kind.is_coulomb:
             work = f_n * (phi + nu)
         complementarity, allowed = float((np.abs(work) / size).max(initial=0.0)), ALLOWED_M
     for key, value in zip(KEYS, (balance, cone, penetration, complementarity), strict=False):
@@ -156,7 +157,7 @@ def judge_step(dynamics: ContactDynamics, q: FloatArray, u: FloatArray, result: 
 
 def _lift(dynamics: ContactDynamics, problem: StepProblem, d_t: FloatArray) -> FloatArray:
     """Return by how much sliding displacements (k, 3) must lift a contact, m."""
-    if dynamics.formulation == "lcp":
+    if dynamics.kind.is_coulomb:
         return np.zeros(len(d_t))
     if dynamics.formulation != "qp":
         return np.asarray(problem.mu * np.linalg.norm(d_t, axis=1))

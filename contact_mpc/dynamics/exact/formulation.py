@@ -45,7 +45,7 @@ class ExactFormulation(Formulation):
     def _solve(
         self, q: FloatArray, u: FloatArray, offset: FloatArray, near: tuple[StepProblem, StepSolution] | None
     ) -> tuple[SolvedStep, StepProblem, StepSolution]:
-        problem = self.builder.build(q, u, offset)
+        problem = self.build(q, u, offset)
         is_near = near is not None and np.array_equal(near[0].pair, problem.pair)
         found = self.solve_problem(problem, near[1].point if near is not None and is_near else None)
         model = self.builder.model
@@ -75,6 +75,7 @@ class Lcp(ExactFormulation):
     """Stewart-Trinkle, see `dynamics.exact.lcp`; solutions need not be unique, so there are no derivatives."""
 
     is_differentiable = False
+    is_coulomb = True
     default_regularization = "quasistatic"
 
     def solve_problem(self, problem: StepProblem, start: ActivePoint | None) -> StepSolution:

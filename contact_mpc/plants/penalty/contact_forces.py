@@ -7,10 +7,10 @@ from numba import njit
 
 from contact_mpc.model.kinematic_tree import IntArray
 from contact_mpc.model.kinematics import dof_axes_into, forward_kinematics_into
+from contact_mpc.model.rigid_tree import add_force, body_motion
 from contact_mpc.plants.penalty import laws
 from contact_mpc.plants.penalty.clip import GROWTH, PIECES, SPARE, WIDTH, clip_mesh
 from contact_mpc.plants.penalty.convex_clip import MOST_CORNERS, POINTS, Facets, clip_convex
-from contact_mpc.plants.penalty.rigid_tree import add_force, body_motion
 from contact_mpc.plants.penalty.scene import CHAIN, CONVEX, Scene
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.code.compile_flags import COMPILED, INNER

@@ -13,6 +13,7 @@ from scipy.integrate import solve_ivp
 
 from contact_mpc.errors import InputError
 from contact_mpc.model.kinematic_tree import FREE
+from contact_mpc.model.rigid_tree import configuration_rate, mass_and_bias
 from contact_mpc.model.system import System
 from contact_mpc.plants.common.perturbation import PlantPerturbation
 from contact_mpc.plants.penalty import laws
@@ -20,7 +21,6 @@ from contact_mpc.plants.penalty.booleans import SolidMesh
 from contact_mpc.plants.penalty.contact_forces import Work, add_contacts, find_overlaps, make_work, place_bodies
 from contact_mpc.plants.penalty.meshes import TriangleMesh
 from contact_mpc.plants.penalty.parameters import PenaltyParameters
-from contact_mpc.plants.penalty.rigid_tree import configuration_rate, mass_and_bias
 from contact_mpc.plants.penalty.scene import BOOLEAN, Scene, build_scene
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.code.compile_flags import COMPILED

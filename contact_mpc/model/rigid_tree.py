@@ -168,3 +168,14 @@ def configuration_rate(tree: Tree, q: FloatArray, v: FloatArray, out: FloatArray
         out[i + 2] = 0.5 * (c * w + e * x - a * z)
         out[i + 3] = 0.5 * (e * w + a * y - c * x)
         out[i + 4], out[i + 5], out[i + 6] = v[d + 3], v[d + 4], v[d + 5]
+
+
+@njit(**COMPILED)
+def inertia_and_velocity_terms(
+    tree: Tree, R: FloatArray, p: FloatArray, axes: FloatArray, origins: FloatArray, v: FloatArray, M: FloatArray,
+    bias: FloatArray,
+) -> None:  # fmt: skip
+    """Write M (n_v, n_v) and C(q, v) v (n_v,), without weight."""
+    motion = np.zeros((tree.parent.shape[0], 12))
+    body_motion(tree, axes, p, v, motion)
+    mass_and_bias(tree, R, p, axes, origins, motion, np.zeros(3), M, bias)
