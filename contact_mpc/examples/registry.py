@@ -35,6 +35,10 @@ EXAMPLES: Registry[Callable[[Settings], ExampleResult]] = Registry(
         "second_order": _entry(
             "claims.second_order", "Newton's second law beside balance of forces: a ball slides out"
         ),
+        "commanded_positions": _entry("claims.commanded_positions", "q_a = q_cmd penetrates, a spring does not"),
+        "velocity_command": _entry("claims.velocity_command", "commands of velocity push well and cannot grasp"),
+        "mode_changes": _entry("claims.mode_changes", "forces beside sliding velocities and beta where modes change"),
+        "regularization": _entry("claims.regularization", "steps over the inertia that objects keep"),
         "energy_balance": _entry("claims.energy_balance", "power of springs, contacts and steps of a squeezed ball"),
     },
     error=InputError,
