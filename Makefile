@@ -13,7 +13,7 @@ TESTS ?=
 JOBS ?= auto
 
 BIN := $(VENV)/bin
-INPUTS := setup.py pyproject.toml constraints.txt
+INPUTS := setup.py pyproject.toml $(wildcard locks/*.txt)
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
 
 # rclpy: of a sourced ROS 2 where there is one, otherwise from the PyPI wheels in the `ros` extra. numpy is the
@@ -21,13 +21,17 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
 ifdef ROS_DISTRO
   RCLPY := sourced
   SYSTEM_SITE := true
-  DEMO_EXTRA := demo-sourced-ros
+  LOCKED_ROS :=
 else
   RCLPY := wheels
   SYSTEM_SITE := false
-  DEMO_EXTRA := demo
+  LOCKED_ROS := -r locks/ros.txt
 endif
 ENVIRONMENT := $(VENV)/.rclpy-$(RCLPY)
+
+# Every file that is installed is compared with its digest in locks/, which `make locks` writes for constraints.txt.
+LOCKED := $(PIP) --require-hashes --no-deps $(LOCKED_ROS)
+ITSELF := $(PIP) --no-deps -e .
 
 define INSTALL_FAILED
 echo; \
@@ -40,7 +44,7 @@ exit 1
 endef
 
 # Recordings and reports in out/ stay; `make clean` removes the environment and what tools left behind.
-.PHONY: demo demo-short test test-core test-ros lint types check docs figures picture licences clean
+.PHONY: demo demo-short test test-core test-ros lint types check docs figures picture licences locks sbom clean
 demo: $(VENV)/.demo
 	$(BIN)/contact-mpc run $(TASK) --report $(DEMO_DIR)/report --record $(DEMO_DIR) $(if $(DEMO_HOLD_S),--hold-s $(DEMO_HOLD_S))
 
@@ -81,6 +85,18 @@ docs: $(VENV)/.dev
 licences: $(VENV)/.dev
 	$(BIN)/python docs/licences.py
 
+# The digests of what is installed, for every platform that an index has files for, and what an environment holds.
+LOCK := $(BIN)/uv pip compile setup.py --quiet --universal --python-version 3.11.5 --generate-hashes --no-annotate \
+  --custom-compile-command 'make locks' -c constraints.txt
+locks: $(VENV)/.dev
+	$(LOCK) --extra ros -o locks/ros.txt
+	$(LOCK) --extra demo-sourced-ros -o locks/demo.txt
+	$(LOCK) --extra demo-sourced-ros --extra mujoco --extra dev -o locks/dev.txt
+
+sbom: $(VENV)/.dev
+	$(BIN)/uv tool run --quiet --from cyclonedx-bom==7.5.0 cyclonedx-py environment --output-reproducible -o out/sbom.cdx.json $(BIN)/python
+	@echo "out/sbom.cdx.json"
+
 figures: $(VENV)/.dev
 	$(BIN)/python docs/figures.py
 
@@ -108,9 +124,9 @@ endif
 
 $(VENV)/.demo: $(INPUTS) | $(ENVIRONMENT)
 	@echo "Installing into $(VENV): about 1.5 GB, a few minutes the first time"
-	@$(PIP) -c constraints.txt -e '.[$(DEMO_EXTRA)]' || { $(INSTALL_FAILED); }
+	@$(LOCKED) -r locks/demo.txt && $(ITSELF) || { $(INSTALL_FAILED); }
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.demo
-	@$(PIP) -c constraints.txt -e '.[$(DEMO_EXTRA),mujoco,dev]' || { $(INSTALL_FAILED); }
+	@$(LOCKED) -r locks/dev.txt && $(ITSELF) || { $(INSTALL_FAILED); }
 	@touch $@

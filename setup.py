@@ -39,6 +39,7 @@ DEV = [
     "pytest-xdist>=3.8,<4",
     "ruff>=0.17,<0.18",
     "setuptools>=70.1,<80",
+    "uv>=0.9",
     "xacro>=2.1,<3",
 ]
 

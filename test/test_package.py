@@ -32,8 +32,8 @@ def setup_arguments() -> dict[str, Any]:
     return seen
 
 
-def constraints() -> dict[str, str]:
-    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+def pins_of(file: str) -> dict[str, str]:
+    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
     pairs = (line.split(";")[0].strip().partition("==") for line in lines if "==" in line and line[0] != "#")
     return {re.sub(r"[-_.]+", "-", name).lower(): version for name, _, version in pairs}
 
@@ -89,12 +89,31 @@ def test_colcon_runs_the_tests_with_pytest(setup_arguments: dict[str, Any]) -> N
 
 
 def test_pins_satisfy_every_declared_requirement(setup_arguments: dict[str, Any]) -> None:
-    pins = constraints()
+    pins = pins_of("constraints.txt")
     extras = setup_arguments["extras_require"].values()
     for text in [*setup_arguments["install_requires"], *(item for extra in extras for item in extra)]:
         requirement = Requirement(text)
         pin = pins[re.sub(r"[-_.]+", "-", requirement.name).lower()]
         assert requirement.specifier.contains(Version(pin)), f"{text} refuses the pin {pin}"
+
+
+@pytest.mark.parametrize(
+    ("file", "extras"),
+    [("ros", {"ros"}), ("demo", {"demo-sourced-ros"}), ("dev", {"demo-sourced-ros", "mujoco", "dev"})],
+)
+def test_whatever_make_installs_has_its_pin_and_a_digest(
+    setup_arguments: dict[str, Any], file: str, extras: set[str]
+) -> None:
+    """After a change of setup.py or constraints.txt: `make locks`."""
+    locked, pins = pins_of(f"locks/{file}.txt"), pins_of("constraints.txt")
+    assert locked.items() <= pins.items()
+    wanted = [
+        *setup_arguments["install_requires"],
+        *(text for e in extras for text in setup_arguments["extras_require"][e]),
+    ]
+    assert {re.sub(r"[-_.]+", "-", Requirement(text).name).lower() for text in wanted} <= set(locked)
+    entries = re.split(r"\n(?=\S)", (ROOT / f"locks/{file}.txt").read_text(encoding="utf-8"))
+    assert all("--hash=sha256:" in entry for entry in entries if "==" in entry)
 
 
 def test_importing_the_package_imports_nothing_heavy() -> None:
