@@ -1,10 +1,11 @@
 """A tree's plan executed in a plant, from the plan's own start, and judged by the goal of its problem.
 
-Seven ways: `open_loop` plays the commands, `tracked` follows the plan by the tracker, `replanned` follows it part by
+Eight ways: `open_loop` plays the commands, `tracked` follows the plan by the tracker, `replanned` follows it part by
 part and plans again where the object is not where the plan has it (`contact_mpc.planning.tree.segments`), and
 `corrected` corrects each part by MuJoCo roll-outs before it is followed. `played` does so too, but nothing stands
 between plan and plant, and the true state is known between parts (`contact_mpc.loop.plant_world`); so do, to tell what
-the corrections are worth, `played_uncorrected`, and `played_once`: the whole plan open loop. The others run in the loop
+the corrections are worth, `played_uncorrected`, `played_as_planned`: corrected, but neither mended nor planned again,
+and `played_once`: the whole plan open loop. The others run in the loop
 of `contact_mpc.loop.closed_loop`, with its sensors, estimator and bridge. The tracker never gives up here:
 what is asked is where a plan ends. Success is the true object within the problem's tolerances, and within 5 deg and
 10 mm.
@@ -32,10 +33,10 @@ from contact_mpc.task.node_parameters import default_parameter_file
 from contact_mpc.task.plan import Plan
 from contact_mpc.task.task import Goal, TaskConfig
 
-PLAYED, UNCORRECTED, ONCE = "played", "played_uncorrected", "played_once"
+PLAYED, UNCORRECTED, AS_PLANNED, ONCE = "played", "played_uncorrected", "played_as_planned", "played_once"
 WAYS = {  # by the controller that follows the plan
-    "open_loop": "playback", "tracked": "tracker", ONCE: "", UNCORRECTED: "", PLAYED: "", "replanned": "reorient",
-    "corrected": "reorient_rollouts",
+    "open_loop": "playback", "tracked": "tracker", ONCE: "", UNCORRECTED: "", AS_PLANNED: "", PLAYED: "",
+    "replanned": "reorient", "corrected": "reorient_rollouts",
 }  # fmt: skip
 REPLANNED = ("replanned", "corrected")
 MOST_DEG, MOST_MM = 5.0, 10.0  # of success, or the problem's tolerances where tighter
@@ -142,7 +143,7 @@ def execute(
     settings : tuple of str
         "node.key=value" in place of parameters of the nodes.
     """
-    if way in (PLAYED, UNCORRECTED, ONCE):
+    if not WAYS[way]:
         trial = draw_trial(seed, disturbance_of(problem), SensorConfig(), scale)
         return _play(problem, plan, way, engine, trial.perturbation)
     plan_s = float(plan.times_s[-1])
@@ -171,8 +172,8 @@ def _play(problem: Problem, plan: Plan, way: str, engine: str, perturbation: Pla
         ways, reason = world.ways(world.q, plan), ""
         times_s, q = ways.times_s, ways.q[0]
     else:
-        physics = MujocoConfirmation(problem.system) if way == PLAYED else None
-        done = confirm(problem, plan, physics, world, world.q)
+        physics = None if way == UNCORRECTED else MujocoConfirmation(problem.system)
+        done = confirm(problem, plan, physics, world, world.q, plans_again=way != AS_PLANNED)
         times_s, q, reason = done.plan.times_s, done.plan.q, done.reason
     angle, distance = problem.errors(world.q)
     deg, mm = tolerances(problem)

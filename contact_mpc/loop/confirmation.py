@@ -69,11 +69,11 @@ class MujocoConfirmation:
         return Ways(STEP_S * stride * np.arange(1, rows + 1, dtype=np.float64), np.asarray(motions))
 
     def ends(
-        self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, draws: int = FEW_DRAWS
+        self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, is_few: bool = True
     ) -> FloatArray:
-        """Return where commands u (m, n, n_a) at times_s (n,) lead from rest at q (n_q,): (m, draws, n_q)."""
+        """Return where commands lead; see `contact_mpc.loop.correction.Batch`."""
         steps = round((float(times_s[-1]) + settle_s) / STEP_S)
-        models = self._models[:draws]
+        models = self._models[:FEW_DRAWS] if is_few else self._models
         controls = np.repeat([self._controls(times_s, rows, steps) for rows in u], len(models), axis=0)
         states = self._roll(q, models * len(u), controls)
         ends = self._plant.q_from_qpos(states[:, -1, 1 : 1 + self._models[0].nq])

@@ -81,6 +81,7 @@ def confirm(
     physics: RollOuts | None,
     world: World | None = None,
     start_q: FloatArray | None = None,
+    plans_again: bool = True,
 ) -> ConfirmedPlan:
     """Play a plan in physics, or in another world, plan again where it fails, and return what was played.
 
@@ -94,8 +95,10 @@ def confirm(
         Where the plan is played; physics itself by default, one of the two is needed.
     start_q : (n_q,) array, optional
         Where the world starts; at the plan's start by default.
+    plans_again : bool
+        Whether what misses is mended and planned again, or the plan played to its end all the same.
     """
-    segments = TreeSegments(problem, physics=physics)
+    segments = TreeSegments(problem, physics=physics, plans_again=plans_again)
     segments.begin(plan)
     q, u = plan.q[0] if start_q is None else start_q, plan.u[0]
     world = physics if world is None else world

@@ -3,7 +3,8 @@
 The commands u(t) of a part are changed by d(t) = sum_k w_k(t) d_k with hat functions w_k that are zero at its start:
 the command in force stays. Random d, rolled out in draws of the world, tell by least squares how the pose e of the
 object at the end depends on them, e = e_0 + E d. Steps along the solution of min |e_0 + E d|^2 + r |d|^2 are tried at
-several lengths, and so are the random d; the best commands are kept, by the mean of the draws above all.
+several lengths, and so are the random d; the best commands are kept, by the mean of the draws above all. The best few
+of them are rolled out in all draws: of sixty commands the one that ends nearest in two draws may do so by chance.
 In the roll-outs contacts slide, roll and break as in physics, where the planner's model may stick: the plan says which
 contacts to use, the engine how far to push them.
 
@@ -25,6 +26,8 @@ SPREAD_DECAY, SPREAD_SHRINK = 0.8, 0.4  # of random changes after a round that h
 SPREAD_GROWTH, UNMOVED = 3.0, 0.1  # where changes of the pose are less than this share of its error: nothing touches
 SAMPLE_RIDGE, STEP_RIDGE = 0.1, 1e-3  # of the two least squares, over the mean square of what they divide by
 DRAWS_WEIGHT = 0.25  # of how far draws end apart, which no change takes away, beside the error of their mean
+FINALISTS = 4  # best changes, which all draws decide between: the best of many by few may be so by chance
+LOST_RAD = 0.5  # error of a draw from which it is lost, however far it falls
 NEAR = 3.0  # times the spread of random changes: earlier ones that count as well
 OUTLIER = 3.0  # times the median change of the pose: from another mode of contact
 
@@ -61,8 +64,11 @@ class CorrectionConfig:
 class Batch(Protocol):
     """Rolls many commands out from one state."""
 
-    def ends(self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float) -> FloatArray:
-        """Return where commands u (m, n, n_a) at times_s (n,) lead from rest at q (n_q,): (m, draws, n_q)."""
+    def ends(self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, is_few: bool) -> FloatArray:
+        """Return where commands u (m, n, n_a) at times_s (n,) lead from rest at q (n_q,): (m, draws, n_q).
+
+        The draws are few, or all.
+        """
         ...
 
 
@@ -96,8 +102,8 @@ def correct(
         changes = np.einsum("tk,mka->mta", hats, d.reshape(len(d), config.knots, -1))
         return np.asarray(np.clip(plan.u + changes, lower, upper))
 
-    def roll(d: FloatArray) -> FloatArray:
-        return _errors(problem, physics.ends(q, plan.times_s, commands(d), config.settle_s), target)
+    def roll(d: FloatArray, is_few: bool = True) -> FloatArray:
+        return _errors(problem, physics.ends(q, plan.times_s, commands(d), config.settle_s, is_few), target)
 
     d = np.zeros((1, config.knots * system.n_a))
     errors = roll(d)
@@ -118,8 +124,18 @@ def correct(
         scores += [_score(item) for item in errors[len(scores) :]]
         best = int(np.argmin(scores))
         spread *= _spread_factor(change, least, is_better=scores[best] < least)
+    finalists = np.argsort(scores, kind="stable")[: FINALISTS if best else 1]
+    chosen, error = choose(roll(d[finalists], is_few=False))
+    best = int(finalists[chosen])
     corrected = plan if best == 0 else replace(plan, u=commands(d[best : best + 1])[0])
-    return Corrected(corrected, before, scores[best])
+    return Corrected(corrected, before, error)
+
+
+def choose(errors: FloatArray) -> tuple[int, float]:
+    """Return which of errors (m, draws, n_v_u) is least, a lost draw counting as one far off, and its median length."""
+    lengths = np.nan_to_num(np.linalg.norm(errors, axis=2), nan=np.inf)
+    best = int(np.argmin(np.mean(np.minimum(lengths, LOST_RAD), axis=1)))
+    return best, float(np.median(lengths[best]))
 
 
 def _spread_factor(change: FloatArray, error: float, is_better: bool) -> float:

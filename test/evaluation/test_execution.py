@@ -50,7 +50,9 @@ def test_plan_of_another_system_is_refused(problem: Problem) -> None:
         task_of_plan(load_problem("planar_hand_ball"), resting_plan(problem))
 
 
-@pytest.mark.parametrize("way", ["played_once", "played_uncorrected", "open_loop", "tracked", "replanned", "corrected"])
+@pytest.mark.parametrize(
+    "way", ["played_once", "played_uncorrected", "played_as_planned", "open_loop", "tracked", "replanned", "corrected"]
+)
 def test_success_is_judged_by_the_true_object(problem: Problem, way: str) -> None:
     at_goal = with_goal(problem, {"box_x_m": 0.0, "box_y_m": 0.504, "box_turn_rad": 0.0})
     done = execute(at_goal, resting_plan(at_goal), way, "mujoco", 0, 0.0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from contact_mpc.loop.confirmation import MujocoConfirmation
-from contact_mpc.loop.correction import CorrectionConfig, correct, hat_functions, least_squares_step
+from contact_mpc.loop.correction import CorrectionConfig, choose, correct, hat_functions, least_squares_step
 from contact_mpc.planning.tree.problem import Problem, load_problem
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
@@ -32,7 +32,7 @@ class Springs:
     def __init__(self, problem: Problem, is_deaf: bool = False) -> None:
         self._n_u, self._is_deaf = problem.system.n_q_u, is_deaf
 
-    def ends(self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float) -> FloatArray:
+    def ends(self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, is_few: bool) -> FloatArray:
         ends = np.tile(q, (len(u), 2, 1))
         if not self._is_deaf:
             ends[:, 0, :2] = u[:, -1]
@@ -42,7 +42,7 @@ class Springs:
 
 def test_push_that_would_miss_is_corrected_in_mujoco(problem: Problem) -> None:
     plan, physics = push(problem), MujocoConfirmation(problem.system)
-    target = physics.ends(plan.q[0], plan.times_s, plan.u[None], 2.0)[0, 0].copy()
+    target = physics.ends(plan.q[0], plan.times_s, plan.u[None], 2.0, True)[0, 0].copy()
     target[1] += MISSED_M
     found = correct(problem, physics, plan.q[0], plan, target)
     assert found.error_before == pytest.approx(MISSED_M / problem.file.rrt.length_m, rel=0.2)
@@ -76,7 +76,7 @@ def test_changes_grow_until_something_touches(problem: Problem) -> None:
     class Gap(Springs):
         """The object follows only commands that are further than a gap away."""
 
-        def ends(self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float) -> FloatArray:
+        def ends(self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, is_few: bool) -> FloatArray:
             ends = np.tile(q, (len(u), 2, 1))
             way = u[:, -1] - plan.u[-1]
             ends[:, :, :2] += (np.sign(way) * np.maximum(np.abs(way) - 0.1, 0.0))[:, None]
@@ -87,6 +87,13 @@ def test_changes_grow_until_something_touches(problem: Problem) -> None:
     target[0] += 0.05
     found = correct(problem, Gap(problem), plan.q[0], plan, target)
     assert found.error < 0.5 * found.error_before
+
+
+def test_what_ends_well_in_some_draws_and_is_lost_in_others_is_not_chosen() -> None:
+    lucky = [[0.0, 0.0], [0.0, 0.0], [30.0, 0.0], [np.nan, 0.0]]
+    steady = [[0.03, 0.0], [0.0, 0.05], [0.0, -0.05], [0.9, 0.0]]
+    best, error = choose(np.array([lucky, steady]))
+    assert best == 1 and error == pytest.approx(0.05)
 
 
 def test_corrected_commands_stay_within_the_limits_of_the_joints(problem: Problem) -> None:

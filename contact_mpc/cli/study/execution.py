@@ -2,8 +2,9 @@
 
 Each problem of config/planning is planned by its tree, seed by seed, and each plan is executed in the plant from the
 plan's own start: open loop, tracked, with planning again from the measured state, and with parts corrected by MuJoCo
-roll-outs. Plans are those that MuJoCo has confirmed (`contact_mpc.loop.confirmed_plan`), unless --no-confirm.
-They are kept in a folder and used again. Disturbances are those of `evaluate`, drawn from the plan's seed.
+roll-outs. Plans are those that MuJoCo has confirmed (`contact_mpc.loop.confirmed_plan`), unless --no-confirm. They and
+their executions are kept in a folder and used again, so that a study may be made in pieces. Disturbances are those of
+`evaluate`, drawn from the plan's seed.
 """
 
 import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
@@ -25,6 +26,7 @@ from contact_mpc.cli.trials import DisturbanceScale
 from contact_mpc.errors import ConfigError, PlanError
 from contact_mpc.evaluation.campaign import run_parallel
 from contact_mpc.evaluation.execution import WAYS, Execution, execute, to_row
+from contact_mpc.evaluation.execution_store import execution_key, load_execution, save_execution
 from contact_mpc.evaluation.statistics import wilson_interval
 from contact_mpc.loop.confirmation import MujocoConfirmation
 from contact_mpc.loop.confirmed_plan import confirm_best
@@ -48,7 +50,7 @@ def execution(
     seed: Annotated[int, typer.Option(min=0, help="First seed.")] = 0,
     plant: Annotated[str, typer.Option(help="Physics: drake or mujoco.")] = "drake",
     disturbance_scale: DisturbanceScale = 0.0,
-    plans: Annotated[Path, typer.Option(help="Folder that plans are kept in.")] = Path("out/execution"),
+    plans: Annotated[Path, typer.Option(help="Folder that plans and executions are kept in.")] = Path("out/execution"),
     way: Annotated[list[str] | None, typer.Option(help=f"Of {', '.join(WAYS)}; repeat it.")] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="NODE.KEY=VALUE, as in `run`.")] = None,
     report: Annotated[Path | None, typer.Option(help="Folder for an HTML page with table and animation.")] = None,
@@ -112,10 +114,32 @@ def run_seed(
         return {**trial, "executions": {}}
     problem, executions = load_problem(path), {}
     for way in ways:
-        started = time.process_time()
-        done = execute(problem, plan, way, engine, seed, scale, settings)
-        executions[way] = {"outcome": done, "cpu_s": time.process_time() - started}
+        done, way_cpu_s = stored_execution(problem, plan, way, engine, seed, scale, settings, folder)
+        executions[way] = {"outcome": done, "cpu_s": way_cpu_s}
     return {**trial, "executions": executions, "duration_s": float(plan.times_s[-1])}
+
+
+def stored_execution(
+    problem: Problem,
+    plan: Plan,
+    way: str,
+    engine: str,
+    seed: int,
+    scale: float,
+    settings: tuple[str, ...],
+    folder: Path,
+) -> tuple[Execution, float]:
+    """Return an execution and its CPU time, s; kept in the folder for the same sources, plan and draws."""
+    key = execution_key(plan, problem.file.model_dump(mode="json"), way, engine, seed, scale, settings)
+    kind = "confirmed." if plan.provenance.get("confirmed") is not None else ""
+    file = folder / f"{problem.file.name}.{seed}.{kind}{way}.{engine}.{scale:g}.npz"
+    if (kept := load_execution(file, key)) is not None:
+        return kept
+    started = time.process_time()
+    done = execute(problem, plan, way, engine, seed, scale, settings)
+    cpu_s = time.process_time() - started
+    save_execution(file, key, done, cpu_s)
+    return done, cpu_s
 
 
 def stored_plan(path: Path, seed: int, folder: Path, is_confirmed: bool = False) -> tuple[Plan | None, float, str]:

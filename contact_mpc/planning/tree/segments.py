@@ -37,6 +37,7 @@ FREE_RAD, HELD_RAD, LAST_RAD = 0.02, 0.012, 0.004  # errors of parts in physics 
 MENDS, MEND_S, MENDED = 2, 1.5, 0.5  # tries to bring an object back without a new plan, their time, the error left
 OFF_RAD = 0.08  # error of the object, global metric, from which the rest of a plan is left
 REST_S = 3.0  # longest wait for the object to come to rest after a part
+LEFT, REFUSALS = 0.5, 3  # error left in physics, of a part's way, from which other plans are tried first; how many
 ATTEMPTS = 4  # seeds tried from one state before there is said to be no plan
 SEED_STEP = 7_919_000_000  # between the seeds of plans that follow one another
 FREE_S = "free_s"  # of a plan's provenance: intervals between grasps, s
@@ -44,7 +45,7 @@ FREE_S = "free_s"  # of a plan's provenance: intervals between grasps, s
 
 @dataclass(frozen=True)
 class Corrected:
-    """A part with corrected commands, and the mean error of the object at its end, global metric, before and after."""
+    """A part with corrected commands, and how far the object ends from its target, global metric, before and after."""
 
     plan: Plan
     error_before: float
@@ -105,6 +106,16 @@ def split_plan(plan: Plan) -> list[Part]:
     return parts
 
 
+def shifted(part: Part, u: FloatArray) -> Plan:
+    """Return a part whose commands begin at u (n_a,): in a grasp all are shifted alike, that it may press as it does.
+
+    Free fingers end where the plan has them, for the next grasp is one of its own.
+    """
+    times_s = part.plan.times_s
+    share = 1.0 - times_s / times_s[-1] if part.is_free else np.ones(len(times_s))
+    return replace(part.plan, u=part.plan.u + share[:, None] * (u - part.plan.u[0]))
+
+
 def _cut(plan: Plan, rows: NDArray[np.bool_] | slice) -> Plan:
     times_s = plan.times_s[rows]
     return Plan(
@@ -124,10 +135,14 @@ class TreeSegments:
         Whether parts in a grasp are tracked by feedback, or played.
     physics : Physics, optional
         What parts are corrected in.
+    plans_again : bool
+        Whether what misses is mended and planned again; else the plan goes on, and ends where it ends.
     """
 
-    def __init__(self, problem: Problem, is_tracked: bool = True, physics: Physics | None = None) -> None:
-        self.problem, self._is_tracked, self._physics = problem, is_tracked, physics
+    def __init__(
+        self, problem: Problem, is_tracked: bool = True, physics: Physics | None = None, plans_again: bool = True
+    ) -> None:
+        self.problem, self._is_tracked, self._physics, self._plans_again = problem, is_tracked, physics, plans_again
         self._planner: TreePlanner | None = None
         self._tolerances = min(MOST_DEG, problem.file.tolerance_deg), min(MOST_MM, problem.file.tolerance_mm)
         self._parts: list[Part] = []
@@ -146,8 +161,10 @@ class TreeSegments:
         if angle <= ARRIVED * self._tolerances[0] and distance <= ARRIVED * self._tolerances[1]:
             self._parts = []
             return None
+        if not self._plans_again and not self._parts:
+            return Segment(None, reason="the plan has ended")
         target = self._parts[0].plan.q[0] if self._parts else self.problem.configuration(self.problem.goal_u)
-        if not self._parts or object_distance(self.problem, q, target) > OFF_RAD:
+        if self._plans_again and (not self._parts or object_distance(self.problem, q, target) > OFF_RAD):
             mended = self._mended(q, u, target)
             if mended is not None:
                 return self._hand_out(mended, is_free=False)
@@ -155,13 +172,30 @@ class TreeSegments:
             if reason:
                 return Segment(None, reason=reason)
         self._mends_left = MENDS
-        part = self._parts.pop(0)
-        plan = replace(part.plan, u=np.vstack([u, part.plan.u[1:]]))
-        if self._physics is not None:
-            target = part.plan.q[-1] if self._parts else self.problem.configuration(self.problem.goal_u)
+        if self._physics is None:
+            part = self._parts.pop(0)
+            return self._hand_out(shifted(part, u), part.is_free)
+        return self._corrected(self._physics, q, u)
+
+    def _corrected(self, physics: Physics, q: FloatArray, u: FloatArray) -> Segment:
+        """Return the next part as corrected in physics; where it fails there, that of a new plan, or the least bad."""
+        goal = self.problem.configuration(self.problem.goal_u)
+        least, best = 1.0 if self._plans_again else np.inf, Segment(None, reason=f"{REFUSALS} plans fail in physics")
+        best_parts: list[Part] = []
+        for count in range(REFUSALS if self._plans_again else 1):
+            if count > 0 and self._plan_again(q, u):
+                break
+            part = self._parts.pop(0)
+            target = part.plan.q[-1] if self._parts else goal
             enough = FREE_RAD if part.is_free else HELD_RAD if self._parts else LAST_RAD
-            plan = self._physics.corrected(self.problem, q, plan, target, enough).plan
-        return self._hand_out(plan, part.is_free)
+            found = physics.corrected(self.problem, q, shifted(part, u), target, enough)
+            left = found.error / max(OFF_RAD / LEFT, object_distance(self.problem, q, target))
+            if left < least:
+                least, best, best_parts = left, self._hand_out(found.plan, part.is_free), self._parts
+            if left <= LEFT:
+                break
+        self._parts = best_parts
+        return best
 
     def _hand_out(self, plan: Plan, is_free: bool) -> Segment:
         return Segment(plan, self._is_tracked and not is_free, rest_s=REST_S)

@@ -8,7 +8,7 @@ import pytest
 from contact_mpc.errors import PlanError
 from contact_mpc.planning.tree import segments
 from contact_mpc.planning.tree.problem import Problem, load_problem
-from contact_mpc.planning.tree.segments import FREE_S, OFF_RAD, TreeSegments, split_plan
+from contact_mpc.planning.tree.segments import FREE_S, OFF_RAD, Part, TreeSegments, shifted, split_plan
 from contact_mpc.task.plan import Plan
 
 
@@ -97,7 +97,7 @@ class Engine:
 
 
 def test_long_parts_pause_and_each_piece_is_corrected_to_where_the_plan_has_it(problem: Problem) -> None:
-    engine = Engine(left=1.0)
+    engine = Engine(left=0.0)
     planner = TreeSegments(problem, physics=engine)
     plan = make_plan(problem, [], count=13)  # a turn of 1 rad
     planner.begin(plan)
@@ -133,3 +133,33 @@ def test_grasp_mends_an_error_before_a_new_plan_is_made_and_no_more_often_than_a
     planner = TreeSegments(problem, physics=Engine(left=1.1 * segments.MENDED))
     planner.begin(plan)
     assert planner.next_segment(away, plan.u[0]).reason == "no tree"
+
+
+def test_grasp_goes_on_pressing_as_it_does_and_free_fingers_end_where_the_plan_has_them(problem: Problem) -> None:
+    plan = make_plan(problem, [])
+    plan.u[:] += np.linspace(0.0, 0.3, len(plan.u))[:, None]
+    u = plan.u[0] + 0.05
+    held, free = shifted(Part(plan, is_free=False), u), shifted(Part(plan, is_free=True), u)
+    np.testing.assert_allclose(held.u, plan.u + 0.05)
+    np.testing.assert_allclose(free.u[[0, -1]], [u, plan.u[-1]])
+
+
+@pytest.mark.parametrize(("left", "plans", "is_played"), [(0.9, 1, True), (1.1, 3, True), (2.1, 3, False)])
+def test_other_plans_are_tried_where_a_part_fails_in_physics_and_what_leads_away_is_not_played(
+    problem: Problem, monkeypatch: pytest.MonkeyPatch, left: float, plans: int, is_played: bool
+) -> None:
+    plan = make_plan(problem, [])
+    planner = TreeSegments(problem, physics=Engine(left=left * segments.LEFT * np.pi))  # one part, to the goal
+    monkeypatch.setattr(segments, "PIECE_RAD", 10.0)
+    seeds = [3]
+
+    def again(_planner: object, seed: int, start: tuple[np.ndarray, np.ndarray]) -> SimpleNamespace:
+        seeds.append(seed)
+        return SimpleNamespace(plan=plan)
+
+    monkeypatch.setattr(segments, "plan_globally", again)
+    planner.begin(plan)
+    segment = planner.next_segment(plan.q[0], plan.u[0])
+    assert segment is not None and (segment.plan is not None) == is_played
+    assert len(set(seeds)) == len(seeds) == plans
+    assert is_played or "fail in physics" in segment.reason
