@@ -13,6 +13,7 @@ from typing import Any
 from rosbags.typesys import Stores, get_typestore
 
 from contact_mpc.bags.builders import Builder, make_builder
+from contact_mpc.bags.driver_joints import DriverJoints, DriverTopic, driver_joints
 from contact_mpc.bags.record import RunRecord
 from contact_mpc.bags.storage import DamagedBagError, raw_messages
 from contact_mpc.bags.topics import TOPICS, assign_topics
@@ -30,6 +31,7 @@ class _Scan:
     counts: dict[str, int] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
     builders: dict[str, Builder] = field(default_factory=dict)
+    driver: DriverJoints | None = None
 
 
 def read_run(path: str | Path, namespace: str | None = None, progress: Progress | None = None) -> RunRecord:
@@ -78,6 +80,8 @@ def _scan(path: Path, namespace: str | None, progress: Progress | None, *, recov
                 raise
             except Exception as error:  # a foreign definition makes the library raise nearly anything
                 raise BagError(f"{path}: topic {raw.topic}: a message is no {raw.msgtype} ({error})") from error
+            if builder.key == "metadata":  # the recorder's first message: it names a robot's own topics
+                scan.driver = driver_joints(builder.build())
         if progress is not None and number % 1000 == 0:
             progress(number)
     return scan
@@ -87,10 +91,19 @@ def _meet_topic(scan: _Scan, topic: str, msgtype: str, namespace: str | None) ->
     """Register a topic at its first message and build its series if the run needs it."""
     scan.types[topic] = msgtype
     scan.counts[topic] = 0
-    known = {name: kind for name, kind in scan.types.items() if name in scan.builders or name == topic}
+    own = None if scan.driver is None else scan.driver.builder_of(topic, msgtype)
+    if own is not None:
+        scan.builders[topic] = own
+        return
+    known = {name: kind for name, kind in scan.types.items() if name == topic or _is_assigned(scan, name)}
     key = assign_topics(scan.path, known, namespace).get(topic)
     if key is not None:
         scan.builders[topic] = make_builder(key, topic, TOPICS[key].msgtype)
+
+
+def _is_assigned(scan: _Scan, topic: str) -> bool:
+    """Whether a topic feeds a series by its name."""
+    return topic in scan.builders and not isinstance(scan.builders[topic], DriverTopic)
 
 
 def _record(scan: _Scan, namespace: str | None) -> RunRecord:

@@ -32,10 +32,10 @@ SETTINGS = ReplaySettings(ESTIMATOR, TRACKER)
 class CoreRun:
     """Estimator and tracker as the nodes run them, on made-up measurements; what they say goes into a bag."""
 
-    def __init__(self, task, writer, messages, spoil=None, tuning=None):
+    def __init__(self, task, writer, messages, spoil=None, tuning=None, driver=None):
         self.task, self.system = task, task.system
         self.writer, self.messages = writer, messages
-        self.spoil, self.tuning = spoil or (lambda stamp_ns, u: u), tuning or {}
+        self.spoil, self.tuning, self.driver = spoil or (lambda stamp_ns, u: u), tuning or {}, driver
         self.names = self.system.joint_names
         self.random = np.random.default_rng(5)
         self.estimator, self.tracker = StateEstimator(self.system, ESTIMATOR), Tracker(self.system, TRACKER)
@@ -49,6 +49,7 @@ class CoreRun:
         known = {
             "system": str(system.path), "task": str(task.path), "seed": 5, "clock": "lockstep",
             "provenance": system.provenance(), "parameters": yaml.safe_dump(parameters),
+            "driver": self.driver or {}, "joint_names": list(self.names),
         }  # fmt: skip
         self.writer.add("run_metadata", 0, self.messages.text(known if metadata is None else metadata))
         self.write_reference()
@@ -96,8 +97,13 @@ class CoreRun:
         q = 0.01 * np.sin(0.02 * step + np.arange(2.0))
         v = 0.2 * np.cos(0.02 * step + np.arange(2.0))
         tau = np.array([0.01, 0.02])
-        message = self.messages.joints(t_ns, self.names, q, v, tau, frame=frame)
-        self.writer.add("joint_states", t_ns + 100, message)
+        if self.driver is None:
+            self.writer.add("joint_states", t_ns + 100, self.messages.joints(t_ns, self.names, q, v, tau, frame=frame))
+        else:  # in parts, the second a little later
+            for k, name in enumerate(self.driver["joint_names"]):
+                part = (values[k : k + 1] for values in (q, v, tau))
+                message = self.messages.joints(t_ns + k, (name,), *part, frame=frame)
+                self.writer.add(self.driver["joint_states_topics"][0], t_ns + 100 + k, message)
         if step % ESTIMATE_TICK == 0:
             self.estimator.update_joints(t_ns, q, v, tau)
 
@@ -127,9 +133,9 @@ class CoreRun:
 
 @pytest.fixture
 def core_run(finger_task, bag_writer):
-    def make(name="run", spoil=None, tuning=None, **options):
+    def make(name="run", spoil=None, tuning=None, driver=None, **options):
         writer, messages, path = bag_writer(name)
-        CoreRun(finger_task, writer, messages, spoil, tuning).write(**options)
+        CoreRun(finger_task, writer, messages, spoil, tuning, driver).write(**options)
         return path
 
     return make
@@ -144,6 +150,16 @@ def test_estimates_and_commands_come_out_as_recorded(core_run, finger_system):
     assert result.mpc_commands_max_abs_diff <= 1e-12  # times of a message are rounded to ns
     assert result.is_reproduced
     assert (result.estimates_missing, result.plans_missing, result.first_mismatch) == (0, 0, "")
+
+
+def test_joint_states_of_a_robots_own_topic_names_and_parts_give_the_same(core_run, finger_system):
+    driver = {"joint_names": ["A1", "A2"], "joint_states_topics": ["drives/joint_states"], "parts_within_s": 0.0005}
+    record = read_run(core_run(driver=driver))
+    assert record.joint_states is not None and record.joint_states.names == finger_system.joint_names
+    result = replay_run(record, finger_system, SETTINGS)
+    assert result.is_reproduced and result.plans == STEPS // TICK and result.estimates == STEPS // ESTIMATE_TICK
+    assert (result.estimates_max_abs_diff, result.estimates_missing) == (0.0, 0)
+    assert result.mpc_commands_max_abs_diff <= 1e-12
 
 
 def test_parameters_that_changed_while_it_ran_are_changed_at_the_same_solve(core_run, finger_system):

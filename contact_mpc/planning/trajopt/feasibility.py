@@ -6,6 +6,8 @@ friction cones and the effort limits. What fails is found by giving in on one of
 
 from collections.abc import Callable
 
+import numpy as np
+
 from contact_mpc.errors import PlanError
 from contact_mpc.model.system import System
 from contact_mpc.planning.grasp.balance import EFFORT_SHARE, compute_grasp
@@ -118,5 +120,9 @@ def _roll(task: TaskConfig) -> RollingPath:
     config = read_config(task)
     friction = config.friction if config.grasp_friction is None else config.grasp_friction
     grasp = compute_grasp(task.system, task.start_q, config.minimum_force_n, friction)
+    if not grasp.is_balanced:
+        nothing = np.zeros((0, task.system.n_q)), np.zeros((0, task.system.n_a))
+        reason = describe_failure(task.system, task.start_q, config.minimum_force_n, friction)
+        return RollingPath(*nothing, f"the start, whose grasp is used up: {reason}")
     path = object_path(task, task.start_q, INSTANTS)[:, : task.system.n_q_u]
     return roll_along(task.system, task.start_q, path, grasp.pairs, config.minimum_force_n, friction)

@@ -11,9 +11,9 @@ from contact_mpc.control.bridge.status import BridgeCommand
 from contact_mpc.errors import InputError
 from contact_mpc.ros.driver.command_output import CommandOutput
 from contact_mpc.ros.driver.config import DriverConfig
-from contact_mpc.ros.driver.joint_parts import JointParts
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.task.joint_parts import JointParts
 
 
 class BridgeInput:

@@ -15,12 +15,12 @@ from contact_mpc.control.bridge.bridge import BridgeCore
 from contact_mpc.control.bridge.limits import MAX_POINTS
 from contact_mpc.errors import InputError
 from contact_mpc.model.system import System
-from contact_mpc.ros.driver.joint_parts import DEPTH
 from contact_mpc.ros.messages.qos import TOPICS, ClockName, qos_profile
 from contact_mpc.ros.messages.serialized import read_stamp_ns
 from contact_mpc.ros.runtime.direct_reader import DirectReader
 from contact_mpc.ros.runtime.message_source import Taken
 from contact_mpc.ros.runtime.topic_gate import TopicGate
+from contact_mpc.task.joint_parts import DEPTH
 
 LARGEST_STATE_BYTES = 65_536  # far more than any robot's joints; 1 MB would take 10 ms to convert
 NAME_PERIOD_S = 1.0

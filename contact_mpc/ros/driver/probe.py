@@ -12,12 +12,12 @@ from contact_mpc.errors import InputError, StackError
 from contact_mpc.model.system import System
 from contact_mpc.ros.driver.command_output import CommandOutput
 from contact_mpc.ros.driver.config import DriverConfig
-from contact_mpc.ros.driver.joint_parts import DEPTH, JointParts
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.messages.qos import TOPICS, qos_profile
 from contact_mpc.ros.runtime.direct_reader import DirectReader
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.units import NS_PER_S
+from contact_mpc.task.joint_parts import DEPTH, JointParts
 
 CONNECT_S = 15.0
 MOST_CLOCK_S = 1.0  # between a state's stamp and this machine's clock

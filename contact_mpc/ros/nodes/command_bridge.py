@@ -32,7 +32,6 @@ from contact_mpc.ros.bridge.timing import Timing
 from contact_mpc.ros.bridge.warm_up import warm_up
 from contact_mpc.ros.driver.command_output import CommandOutput
 from contact_mpc.ros.driver.config import DriverConfig
-from contact_mpc.ros.driver.joint_parts import DEPTH
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.runtime.direct_reader import DirectReader
 from contact_mpc.ros.runtime.node import ContactNode
@@ -41,6 +40,7 @@ from contact_mpc.ros.runtime.parameters import NodeConfig, SessionConfig
 from contact_mpc.ros.runtime.realtime import RealtimeConfig, apply_realtime, sleep_until
 from contact_mpc.ros.runtime.topic_gate import MOST_AT_ONCE
 from contact_mpc.settings.units import NS_PER_S
+from contact_mpc.task.joint_parts import DEPTH
 
 SERVICE_PERIOD_NS = 4_000_000  # one event of the executor each: services, timers and /clock together stay below that
 SAFETY_PERIOD_NS = 100_000_000

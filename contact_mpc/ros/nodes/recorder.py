@@ -1,9 +1,10 @@
 """Records the topics of the table as a rosbag2 bag: MCAP and metadata.yaml, from the serialized bytes as they arrived.
 
-A topic enters the bag with its first message, with the quality of service that its publishers offer. What is written
-reaches the disk at least once a second, so that a bag whose recorder was killed lacks its last second and its index,
-nothing else. Memory does not grow with the run. In lockstep `recorder/written_until` tells the plant how far the bag
-is, and the plant waits for a recorder that falls behind.
+A robot's own topics, as `driver` names them, are recorded beside those of the table. A topic enters the bag with its
+first message, with the quality of service that its publishers offer. What is written reaches the disk at least once a
+second, so that a bag whose recorder was killed lacks its last second and its index, nothing else. Memory does not grow
+with the run. In lockstep `recorder/written_until` tells the plant how far the bag is, and the plant waits for a
+recorder that falls behind.
 """
 
 import json
@@ -24,10 +25,13 @@ from rosbags.interfaces import Connection, Qos, QosDurability, QosHistory, QosLi
 from rosbags.rosbag2 import Writer
 from rosbags.rosbag2.errors import WriterError
 from rosbags.typesys import Stores, get_typestore
-from std_msgs.msg import String, UInt64
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String, UInt64
+from trajectory_msgs.msg import JointTrajectory
 
 from contact_mpc.bags.checked_writer import CheckedWriter
 from contact_mpc.errors import BagError, InputError
+from contact_mpc.ros.driver.config import DriverConfig
 from contact_mpc.ros.messages.qos import LOCKSTEP_DEPTH, TOPICS, Topic, qos_profile
 from contact_mpc.ros.messages.serialized import read_stamp_ns
 from contact_mpc.ros.runtime.direct_reader import DirectReader
@@ -46,6 +50,7 @@ class RecorderConfig(NodeConfig):
     """Parameters of the recorder."""
 
     nice: int = Field(default=10, ge=0, le=19, description="realtime only: niceness of the process; queues are deep")
+    driver: DriverConfig = DriverConfig()
     bag: str = Field(min_length=1, description="folder of the bag; it must not exist yet")
     metadata_json: str = Field(default="{}", description="JSON object about the run, written to the topic run_metadata")
 
@@ -59,7 +64,7 @@ class RecorderNode(ContactNode):
         super().__init__("recorder")
         self._writer: Writer | None = None
         self._connections: dict[str, Connection] = {}
-        self._subscriptions_by_topic: dict[str, Subscription] = {}
+        self._sources: list[tuple[Topic, Subscription]] = []
         self.create_steady_timer(FLUSH_PERIOD_S, self._flush)
 
     def configure(self) -> None:
@@ -72,18 +77,16 @@ class RecorderNode(ContactNode):
         self._written_until = self.publish_topic("recorder/written_until")
         self._metadata = self.publish_topic("run_metadata")
         self._reader = DirectReader(self)
-        self._subscriptions_by_topic.clear()
-        for topic in TOPICS.values():
-            if topic.recorded:
-                self._subscribe(topic)
+        self._sources = [(topic, self._subscribe(topic)) for topic in recorded_topics(config.driver)]
+        self._clock_topic = config.driver.joint_states_topics[-1]
         message = String(data=json.dumps({"version": __version__, "clock": config.clock, **metadata}))
         self._write(TOPICS["run_metadata"], serialize_message(message), time.time_ns())
         self._metadata.publish(message)
 
     def cleanup(self) -> None:
         """Write the index and metadata.yaml; from then on any reader opens the bag."""
-        for name, subscription in self._subscriptions_by_topic.items():
-            self._write_all(TOPICS[name], subscription)
+        for source in self._sources:
+            self._write_all(*source)
         self._reader.destroy()
         writer, self._writer = self._writer, None
         if writer is None:
@@ -100,7 +103,7 @@ class RecorderNode(ContactNode):
         counts = {} if self._writer is None else self._writer.counts
         return DiagnosticStatus.OK, "recording" if counts else "idle", {"messages": sum(counts.values())}
 
-    def _subscribe(self, topic: Topic) -> None:
+    def _subscribe(self, topic: Topic) -> Subscription:
         """Subscribe as the table says, but with a deep queue: a bag that keeps the last of each is no record."""
         profile = qos_profile(topic.quality, self.config.clock)
         profile = QoSProfile(
@@ -109,21 +112,20 @@ class RecorderNode(ContactNode):
             reliability=profile.reliability,
             durability=profile.durability,
         )
-        subscription = self._reader.subscribe(topic.msg_type, topic.name, profile)
-        self._subscriptions_by_topic[topic.name] = subscription
+        return self._reader.subscribe(topic.msg_type, topic.name, profile)
 
     def spin_some(self, executor: Executor) -> None:
         """Write everything that has arrived, a hundred times a second: waking up for each message costs more."""
         if self._writer is None:
             super().spin_some(executor)
             return
-        for name, subscription in self._subscriptions_by_topic.items():
-            self._write_all(TOPICS[name], subscription)
+        for source in self._sources:
+            self._write_all(*source)
         self.handle_events(executor)
         time.sleep(POLL_S)
 
     def _write_all(self, topic: Topic, subscription: Subscription) -> None:
-        is_clock = topic.name == "joint_states" and self.config.clock == "lockstep"
+        is_clock = topic.name == self._clock_topic and self.config.clock == "lockstep"
         for _ in range(LOCKSTEP_DEPTH):  # no more than fits the queue, lest one flooded topic keep the others waiting
             taken = self._reader.take_serialized(subscription)
             if taken is None:
@@ -179,6 +181,14 @@ class RecorderNode(ContactNode):
         assert writer is not None
         self.fail(f"bag {writer.path} cannot be written: {error}; free space or choose another folder")
         _abort(writer)
+
+
+def recorded_topics(driver: DriverConfig) -> list[Topic]:
+    """Return the topics of the table that are recorded, and those of a robot's own that are not in it."""
+    kind = {"Float64MultiArray": Float64MultiArray, "JointState": JointState, "JointTrajectory": JointTrajectory}
+    own = [Topic(name, JointState, "BE1") for name in driver.joint_states_topics]
+    own += [Topic(name, kind[driver.command_type], "R1") for name in driver.command_topics]
+    return [topic for topic in TOPICS.values() if topic.recorded] + [topic for topic in own if topic.name not in TOPICS]
 
 
 def _abort(writer: Writer) -> None:

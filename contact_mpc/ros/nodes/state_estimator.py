@@ -29,7 +29,6 @@ from contact_mpc.estimation.state_estimator import StateEstimator
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.ros.driver.command_output import check_driver
 from contact_mpc.ros.driver.config import DriverConfig
-from contact_mpc.ros.driver.joint_parts import DEPTH, JointParts
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.messages.contact_markers import ContactMarkers
 from contact_mpc.ros.messages.object_poses import ObjectPoseReader, message_type
@@ -41,6 +40,7 @@ from contact_mpc.ros.runtime.node import ContactNode
 from contact_mpc.ros.runtime.node_process import freeze_garbage, run_node
 from contact_mpc.ros.runtime.parameters import NodeConfig
 from contact_mpc.settings.units import NS_PER_S
+from contact_mpc.task.joint_parts import DEPTH, JointParts
 from contact_mpc.task.loop_records import EstimatedState
 from contact_mpc.task.object_motion import object_motion
 

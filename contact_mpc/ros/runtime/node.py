@@ -122,8 +122,10 @@ class ContactNode(LifecycleNode):
         """
         if self.config.clock != "lockstep":
             return
-        in_table = {self.resolve_topic_name(topic.name) for topic in TOPICS.values()}
-        is_recorded = self.config.recorded and publisher.topic_name in in_table
+        driver = getattr(self.config, "driver", None)
+        own = () if driver is None else (*driver.joint_states_topics, *driver.command_topics)
+        in_bag = {self.resolve_topic_name(name) for name in (*TOPICS, *own)}
+        is_recorded = self.config.recorded and publisher.topic_name in in_bag
         wanted, deadline = count + int(is_recorded), time.monotonic() + timeout_s
         while publisher.get_subscription_count() < wanted:
             if time.monotonic() > deadline or self.is_stopping:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.ros.driver.robot_file import RobotFile, driver_of
-from contact_mpc.ros.stack.run_parameters import CONFIGS, RunOptions, build_parameters, check_values
+from contact_mpc.ros.stack.run_parameters import CONFIGS, RunOptions, build_parameters, check_values, describe_run
 from contact_mpc.settings.resources import resource
 from contact_mpc.task.node_parameters import (
     apply_setting,
@@ -69,18 +69,22 @@ def robot_parameters(
     ConfigError
         A file or setting is wrong, the robot's joints are not the system's, or a plant is asked for without a task.
     """
-    if task is None:
+    options = None if task is None else _options(run, task)
+    if task is None or options is None:
         parameters, system = _holding(robot, run), load_system(robot.system)
     else:
         assert plan_file is not None
-        parameters, system = _of_task(run, task, folder, plan_file), task.system
+        parameters, system = build_parameters(task, options, folder, plan_file), task.system
+        parameters["trajectory_server"]["autostart"] = run.autostart
     driver = driver_of(robot, system)
-    for name in {"state_estimator", "command_bridge", "plant"} & set(parameters):
+    for name in {"state_estimator", "command_bridge", "plant", "recorder"} & set(parameters):
         parameters[name]["driver"] = driver
     if run.driver == "mock":
         parameters["mock_driver"] = _mock(parameters["command_bridge"], driver, run, task)
     for setting in run.settings:
         apply_setting(parameters, setting)
+    if run.recorded and task is not None and options is not None:
+        parameters["recorder"]["metadata_json"] = describe_run(task, options, parameters)
     check_values(parameters, resource("nodes", run.parameter_file))
     return parameters
 
@@ -93,16 +97,13 @@ def _holding(robot: RobotFile, run: RobotRun) -> dict[str, dict[str, Any]]:
     return {node: load_node_parameters(run.parameter_file, node) | shared for node in HOLDING}
 
 
-def _of_task(run: RobotRun, task: TaskConfig, folder: Path, plan_file: Path) -> dict[str, dict[str, Any]]:
+def _options(run: RobotRun, task: TaskConfig) -> RunOptions:
     is_sim = run.driver == "sim"
-    options = RunOptions(
+    return RunOptions(
         run.engine if is_sim else "hardware", run.clock if is_sim else "realtime", run.seed,
         default_parameter_file(task), recorded=run.recorded, on_top=run.parameter_file,
         settings=_plant_follows_bridge(run) if is_sim else (),
     )  # fmt: skip
-    parameters = build_parameters(task, options, folder, plan_file)
-    parameters["trajectory_server"]["autostart"] = run.autostart
-    return parameters
 
 
 def _plant_follows_bridge(run: RobotRun) -> tuple[str, ...]:

@@ -115,7 +115,7 @@ def build_parameters(task: TaskConfig, options: RunOptions, folder: Path, plan_f
     _check_agreement(parameters, options.parameter_file)
     if options.recorded:
         parameters["recorder"]["bag"] = str(folder / "bag")
-        parameters["recorder"]["metadata_json"] = _metadata(task, options, parameters)
+        parameters["recorder"]["metadata_json"] = describe_run(task, options, parameters)
     else:
         del parameters["recorder"]
     check_values(parameters, resource("nodes", options.parameter_file))
@@ -189,8 +189,9 @@ def _value(parameters: dict[str, dict[str, Any]], name: str, key: str) -> Any:
     return parameters[name].get(key, None if known.is_required() else known.default)
 
 
-def _metadata(task: TaskConfig, options: RunOptions, parameters: dict[str, dict[str, Any]]) -> str:
-    """Return what the bag says about the run."""
+def describe_run(task: TaskConfig, options: RunOptions, parameters: dict[str, dict[str, Any]]) -> str:
+    """Return what the bag says about the run: a JSON object."""
+    parameters["recorder"].pop("metadata_json", None)
     return json.dumps(
         {
             "task": task.name,
@@ -199,6 +200,8 @@ def _metadata(task: TaskConfig, options: RunOptions, parameters: dict[str, dict[
             "hold_s": task.hold_s,
             "axis": task.axis,
             "displacement": task.displacement,
+            "joint_names": task.system.joint_names,
+            "driver": parameters["state_estimator"].get("driver", {}),
             "system": task.system.name,
             "system_file": str(task.system.path),
             "seed": options.seed,

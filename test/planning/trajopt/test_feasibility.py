@@ -1,12 +1,13 @@
 """Starts and goals that cannot be held are refused, with the margin that fails."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from contact_mpc.errors import PlanError
 from contact_mpc.planning.methods import make_plan
-from contact_mpc.planning.trajopt.feasibility import describe_failure, require_grasp
+from contact_mpc.planning.trajopt.feasibility import describe_failure, require_goal, require_grasp
 from contact_mpc.task.task import TaskConfig, load_task
 
 
@@ -35,6 +36,14 @@ def test_fingers_that_do_not_touch_are_refused(task: TaskConfig) -> None:
     q = task.start_q.copy()
     q[6] += 0.03
     assert "no robot link within" in describe_failure(task.system, q, 3.0, 0.65)
+
+
+def test_a_grasp_that_is_used_up_is_named_where_a_goal_is_missed(task: TaskConfig) -> None:
+    """The fingers hold still, but not with the task's margins: it is not that they were off the object."""
+    greedy = replace(task, planner={**task.planner, "grasp_friction": 0.02})
+    result = SimpleNamespace(angle_error_deg=30.0, position_error_mm=0.0)
+    with pytest.raises(PlanError, match=r"the start, whose grasp is used up: it would take a friction of at least"):
+        require_goal(greedy, result)
 
 
 def test_a_turn_beyond_the_fingers_is_refused_with_what_stops_them(task: TaskConfig) -> None:

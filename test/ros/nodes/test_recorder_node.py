@@ -1,5 +1,6 @@
 """The recorder over real DDS: nothing lost, readable whatever happens, and clear where it cannot write."""
 
+import json
 import os
 import resource
 import signal
@@ -14,10 +15,13 @@ import pytest
 pytest.importorskip("rclpy")
 
 from rclpy.duration import Duration
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 
 from contact_mpc.bags.bag import read_run
 from contact_mpc.errors import StackError
 from contact_mpc.ros.messages import conversions as messages
+from contact_mpc.ros.messages.qos import qos_profile
 
 pytestmark = pytest.mark.dds
 
@@ -60,6 +64,31 @@ def test_every_message_of_a_burst_is_written_bit_for_bit(make_rig: Callable[...,
         assert series.t_ns.tolist() == [T0 + k * MS for k in range(3000)]
         assert series.position[:, 0].tolist() == [float(k) for k in range(3000)]
     assert np.all(np.diff(found.joint_states.receive_ns) >= 0)
+
+
+def test_a_robots_own_topics_are_recorded_and_open_offline(make_rig: Callable[..., Any], tmp_path: Path) -> None:
+    driver = {
+        "joint_names": ["left", "right"],
+        "joint_states_topics": ["drives/state"],
+        "command_topics": ["drives/go"],
+    }
+    known = json.dumps({"driver": driver, "joint_names": NAMES})
+    rig = record(make_rig, tmp_path / "bag", metadata_json=known, driver=driver)
+    written = rig.collect("recorder/written_until")
+    profile = qos_profile("R1", "lockstep")
+    states = rig.stack.node.create_publisher(JointState, "drives/state", profile)
+    commands = rig.stack.node.create_publisher(Float64MultiArray, "drives/go", profile)
+    rig.connect(states, commands)
+    message = messages.make_joint_state(["right", "left"])
+    for k in range(201):
+        states.publish(messages.fill_joint_state(message, T0 + k * MS, np.array([1.0, float(k)]), None, None))
+        commands.publish(Float64MultiArray(data=[0.0, 1.0]))
+    wait_for_written(rig, written, 100)
+    assert all(publisher.wait_for_all_acked(Duration(seconds=10)) for publisher in (states, commands))
+    assert rig.request("recorder", "deactivate") and rig.request("recorder", "cleanup")
+    found = read_run(tmp_path / "bag")
+    assert found.joint_states.names == tuple(NAMES) and found.joint_states.position[-1].tolist() == [200.0, 1.0]
+    assert [count for name, (_, count) in found.topics.items() if name.endswith("drives/go")] == [201]
 
 
 def test_memory_does_not_grow_with_the_run(make_rig: Callable[..., Any], tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ pytest.importorskip("rclpy")
 
 from sensor_msgs.msg import JointState
 
-from contact_mpc.ros.driver.joint_parts import JointParts
 from contact_mpc.ros.messages.conversions import from_stamp, set_stamp
+from contact_mpc.task.joint_parts import JointParts
 
 NAMES = tuple(f"A{k}" for k in range(1, 8))
 MS = 1_000_000

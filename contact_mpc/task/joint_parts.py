@@ -2,21 +2,59 @@
 
 Parts whose stamps differ by no more than a tolerance are one joint state, with the stamp of the oldest, so that its age
 is never understated. A message with all joints passes unchanged; one that has none of them is somebody else's.
+
+Messages are anything with the fields of sensor_msgs/JointState: those of ROS, and those read from a bag without it.
 """
 
+from array import array
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sensor_msgs.msg import JointState
 
-from contact_mpc.ros.messages.conversions import fill_joint_state, from_stamp
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.units import NS_PER_S
 
 DEPTH = 8  # of subscriptions to joint states: parts that come at once are all there
 IntArray = NDArray[np.int64]
 FIELDS = ("position", "velocity", "effort")
+
+
+@dataclass
+class Stamp:
+    """Time of a header."""
+
+    sec: int = 0
+    nanosec: int = 0
+
+
+@dataclass
+class Header:
+    """Stamp and frame."""
+
+    stamp: Stamp = field(default_factory=Stamp)
+    frame_id: str = ""
+
+
+@dataclass
+class MergedJointState:
+    """What parts became, with the fields of sensor_msgs/JointState."""
+
+    name: list[str]
+    header: Header = field(default_factory=Header)
+    position: "array[float]" = field(default_factory=lambda: array("d"))
+    velocity: "array[float]" = field(default_factory=lambda: array("d"))
+    effort: "array[float]" = field(default_factory=lambda: array("d"))
+
+    def fill(self, t_ns: int, **values: FloatArray | None) -> "MergedJointState":
+        """Write stamp and values; None leaves a field empty."""
+        self.header.stamp.sec, self.header.stamp.nanosec = divmod(t_ns, NS_PER_S)
+        for name, value in values.items():
+            setattr(self, name, array("d") if value is None else array("d", value.tobytes()))
+        return self
 
 
 class JointParts:
@@ -45,7 +83,7 @@ class JointParts:
         self.names = tuple(f"{k}/{names[row]}" for k, row in groups) if len(slices) > 1 else self._names
         self._last_whole: list[str] | None = None
         self._columns = lru_cache(maxsize=64)(self._find_columns)
-        self._merged = JointState(name=list(self.names))
+        self._merged = MergedJointState(list(self.names))
         self.clear()
 
     def clear(self) -> None:
@@ -56,7 +94,7 @@ class JointParts:
         self._has = {name: np.zeros(n, dtype=bool) for name in FIELDS}
         self.missing, self._has_completed = "", False
 
-    def complete(self, message: JointState, topic: int = 0) -> JointState | None:
+    def complete(self, message: Any, topic: int = 0) -> Any:
         """Return the joint state that a message completes, the message itself where it has all; None until then.
 
         A message that names a joint twice is handed on: who reads it refuses it.
@@ -76,17 +114,17 @@ class JointParts:
             return None
         return self._take(message, rows, columns)
 
-    def _take(self, message: JointState, rows: IntArray, columns: IntArray) -> JointState | None:
-        t_ns = from_stamp(message.header.stamp)
+    def _take(self, message: Any, rows: IntArray, columns: IntArray) -> MergedJointState | None:
+        t_ns = int(message.header.stamp.sec) * NS_PER_S + int(message.header.stamp.nanosec)
         is_repeated = bool(np.any(self._stamps[rows] >= 0))
         self._stamps[np.abs(self._stamps - t_ns) > self._within_ns] = -1
         self._stamps[rows] = t_ns
-        for field in FIELDS:
-            sent: FloatArray = np.array(getattr(message, field), dtype=np.float64)
+        for kind in FIELDS:
+            sent: FloatArray = np.array(getattr(message, kind), dtype=np.float64)
             has = sent.shape == (len(message.name),)
-            self._has[field][rows] = has
+            self._has[kind][rows] = has
             if has:
-                self._values[field][rows] = sent[columns]
+                self._values[kind][rows] = sent[columns]
         absent = self._stamps < 0
         if absent.any():
             if is_repeated:
@@ -95,12 +133,11 @@ class JointParts:
             return None
         oldest_ns, self.missing, self._has_completed = int(self._stamps.min()), "", True
         self._stamps[:] = -1
-        known = {field: self._values[field] if self._has[field].all() else None for field in FIELDS}
-        position = known["position"]
-        if position is None:
+        known = {kind: self._values[kind] if self._has[kind].all() else None for kind in FIELDS}
+        if known["position"] is None:
             self.missing = "positions missing"
             return None
-        return fill_joint_state(self._merged, oldest_ns, position, known["velocity"], known["effort"])
+        return self._merged.fill(oldest_ns, **known)
 
     def _find_columns(self, names: tuple[str, ...], topic: int) -> tuple[IntArray, IntArray]:
         """Return rows of the system's joints that a message has, and their columns in it."""
