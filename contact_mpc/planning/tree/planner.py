@@ -21,7 +21,17 @@ from contact_mpc.errors import InputError, PlanError
 from contact_mpc.model.kinematic_tree import FREE
 from contact_mpc.planning.tree.finger_paths import WAYPOINTS
 from contact_mpc.planning.tree.frontier import Place, best_of_grasps, next_place
-from contact_mpc.planning.tree.growth.arrays import ROOT, SCRATCH, SMOOTHED, UNSMOOTHED, Growth, Stage, Tree
+from contact_mpc.planning.tree.growth.arrays import (
+    NO_GROWTH_CODES,
+    ROOT,
+    SCRATCH,
+    SMOOTHED,
+    UNSMOOTHED,
+    Growth,
+    Stage,
+    Tree,
+)
+from contact_mpc.planning.tree.growth.codes import find_codes
 from contact_mpc.planning.tree.growth.contact_sampling import Sampler, build_sampler
 from contact_mpc.planning.tree.growth.extension import add_steps
 from contact_mpc.planning.tree.growth.iteration import grow
@@ -96,7 +106,8 @@ class TreePlanner:
         self.model: Model = build_model(system, config.h_s if h_s is None else h_s, problem.file.friction)
         self.newton: Newton = make_newton(self.model)
         self.sampler: Sampler = build_sampler(system, self.model, problem.file.contacts, str(problem.path))
-        self.growth = _growth(problem)
+        growth, tree = _growth(problem), _make_tree(0, problem)
+        self.growth = growth._replace(codes=find_codes(self.model, self.newton, tree, growth, self.sampler))
         self.steering = Steering(problem, self.model)
         self.goal = problem.configuration(problem.goal_u)
 
@@ -346,6 +357,7 @@ def _growth(problem: Problem) -> Growth:
         config.deepest_m,
         config.run_steps,
         config.selective,
+        NO_GROWTH_CODES,
     )
 
 

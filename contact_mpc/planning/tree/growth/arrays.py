@@ -1,12 +1,13 @@
 """Arrays of a tree through contact and the parameters of its growth, as compiled code takes them."""
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.planning.tree.growth.metric import Metrics
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.code.separate_code import NO_CODE
 from contact_mpc.settings.named_arrays import Shape
 
 IntArray = NDArray[np.int64]
@@ -46,6 +47,20 @@ class Tree(NamedTuple):
     best: Annotated[IntArray, Shape(2, dtype=np.int64)]
 
 
+class GrowthCodes(NamedTuple):
+    """Addresses of the parts of an iteration in this process, see `contact_mpc.settings.code.separate_code`."""
+
+    write_node: int
+    extension_command: int
+    sample_contact: int
+    make_regrasp: int
+    regrasp: int
+    extend_on: int
+
+
+NO_GROWTH_CODES = GrowthCodes(*[NO_CODE] * 6)
+
+
 class Growth(NamedTuple):
     """Parameters of growth, see `RrtConfig` and `Problem`.
 
@@ -55,6 +70,7 @@ class Growth(NamedTuple):
     turns : (n_v_u,) bool;  tolerance : (2,) rad, m;  length : m that count as 1 rad;  deepest : penetration, m
     is_local : whether the nearest node is that of the local metric;  run : steps towards one target, at most
     is_selective : whether extensions without progress are refused, and nodes that refused are tried less
+    codes : see `growth.codes`
     """
 
     step: float
@@ -79,6 +95,11 @@ class Growth(NamedTuple):
     deepest: float
     run: int
     is_selective: bool
+    codes: GrowthCodes
+
+    def __reduce__(self) -> tuple[type["Growth"], tuple[Any, ...]]:
+        """Leave the addresses behind: they hold in this process alone."""
+        return Growth, (*self._replace(codes=NO_GROWTH_CODES),)
 
 
 class Stage(NamedTuple):

@@ -253,7 +253,7 @@ def _pose_finger(
             q[first + a] = min(max(base[a] + s * rate[a], lower[a]), upper[a])
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def preload(
     sampler: Sampler, p: int, path: FloatArray, moving: BoolArray, lower: FloatArray, upper: FloatArray, u: FloatArray
 ) -> None:

@@ -1,7 +1,7 @@
 """One extension of a tree: the command from the local linearisation, steps along it."""
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 
 from contact_mpc.dynamics.smoothed.newton import Newton
 from contact_mpc.dynamics.smoothed.quadratic import Model
@@ -24,11 +24,12 @@ from contact_mpc.planning.tree.growth.node import (
     refuse,
     root_distance,
     smoothed_step,
+    take_node,
     unsmoothed_step,
-    write_node,
 )
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.code.compile_flags import COMPILED, INNER
+from contact_mpc.settings.code.separate_code import SeparateCode
 
 LOAD_WEIGHT = 1e4  # of the stretch of springs beyond their load, 1/rad^2 (1/m^2), beside e in rad^2
 
@@ -36,7 +37,7 @@ LOAD_WEIGHT = 1e4  # of the stretch of springs beyond their load, 1/rad^2 (1/m^2
 HALVINGS = 2  # of an extension that fails
 
 
-@njit(**INNER)
+@njit(inline="always", **INNER)
 def _load_rows(tree: Tree, growth: Growth, node: int) -> tuple[FloatArray, FloatArray]:
     """Return rows (2 n_a, n_a) and level (2 n_a,) of a one-sided cost on linearised loads beyond both limits."""
     n_a, root = tree.u.shape[1], np.sqrt(LOAD_WEIGHT)
@@ -81,7 +82,11 @@ def extension_command(model: Model, tree: Tree, growth: Growth, node: int, targe
     u[:] = tree.u[node] + du * min(1.0, growth.step / max(norm, 1e-12))
 
 
-@njit(**INNER)
+EXTENSION_COMMAND = SeparateCode(extension_command, types.none)
+take_command = EXTENSION_COMMAND.call
+
+
+@njit(inline="always", **INNER)
 def _extend(
     model: Model, ws: Newton, tree: Tree, growth: Growth, node: int, target: FloatArray, goal: FloatArray
 ) -> bool:
@@ -89,7 +94,7 @@ def _extend(
     q, u, slot = tree.q[node], np.empty(tree.u.shape[1]), tree.size[0]
     promised, reached = np.empty(q.shape[0]), np.empty(q.shape[0])
     tree.counts[EXTENDED] += 1
-    extension_command(model, tree, growth, node, target, u)
+    take_command(growth.codes.extension_command, (model, tree, growth, node, target, u))
     before = root_distance(model, tree, growth, node, target, q)
     for halving in range(HALVINGS + 1):
         if halving > 0:
@@ -109,7 +114,7 @@ def _extend(
         if not is_inside(model, growth, goal, reached):
             return False
         tree.parent[slot], tree.kind[slot], tree.posture[slot] = node, EXTENSION, -1
-        return write_node(model, ws, tree, growth, slot, reached, u, goal)
+        return take_node(growth.codes.write_node, (model, ws, tree, growth, slot, reached, u, goal))
     return False
 
 
@@ -130,7 +135,7 @@ def add_steps(
         if not is_bearable(model, ws, growth, q_next, commands[k]) or not is_inside(model, growth, goal, q_next):
             break
         tree.parent[slot], tree.kind[slot], tree.posture[slot] = before, EXTENSION, -1
-        if not write_node(model, ws, tree, growth, slot, q_next, commands[k], goal):
+        if not take_node(growth.codes.write_node, (model, ws, tree, growth, slot, q_next, commands[k], goal)):
             break
         if tree.goal_distance[slot] < least:
             kept, least = k + 1, tree.goal_distance[slot]
@@ -166,3 +171,7 @@ def extend_on(
             refuse(tree, growth, node)  # the child is no better placed: the next one would be its twin
             return
         node = count
+
+
+EXTEND_ON = SeparateCode(extend_on, types.none)
+take_extensions = EXTEND_ON.call

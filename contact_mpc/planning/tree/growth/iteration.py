@@ -35,7 +35,7 @@ from contact_mpc.planning.tree.growth.arrays import (
 from contact_mpc.planning.tree.growth.contact_sampling import (
     Sampler,
 )
-from contact_mpc.planning.tree.growth.extension import extend_on
+from contact_mpc.planning.tree.growth.extension import take_extensions
 from contact_mpc.planning.tree.growth.metric import (
     Metrics,
     global_distances_into,
@@ -45,7 +45,7 @@ from contact_mpc.planning.tree.growth.node import (
     add_node,
     rank,
 )
-from contact_mpc.planning.tree.growth.regrasp_edge import regrasp
+from contact_mpc.planning.tree.growth.regrasp_edge import take_regrasp
 from contact_mpc.planning.tree.growth.regrasp_motion import (
     MOST_STEPS,
     make_steps,
@@ -54,7 +54,7 @@ from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 
 
-@njit(**INNER)
+@njit(inline="always", **INNER)
 def _distances(
     model: Model,
     tree: Tree,
@@ -74,7 +74,7 @@ def _distances(
         global_distances_into(model.tree, growth.weight, tree.q[first:end], end - first, target, distances[first:end])
 
 
-@njit(**COMPILED)
+@njit(**INNER)
 def _choose(
     model: Model,
     tree: Tree,
@@ -126,10 +126,12 @@ def grow(
             node = _choose(model, tree, growth, stage, is_local, targets[k], tree.regrasps, distances)
             if growth.is_selective:
                 tree.regrasps[node] += 1.0
-            if regrasp(model, ws, tree, growth, sampler, rng, steps, node, targets[k], goal):
+            arguments = (model, ws, tree, growth, sampler, rng, steps, node, targets[k], goal)
+            if take_regrasp(growth.codes.regrasp, arguments):
                 tree.counts[KEPT_REGRASPS] += 1
                 add_node(model, tree, growth, goal)
-                extend_on(model, ws, tree, growth, count, targets[k], goal, nodes, growth.run - 1)
+                way = (model, ws, tree, growth, count, targets[k], goal, nodes, growth.run - 1)
+                take_extensions(growth.codes.extend_on, way)
             continue
         node = _choose(model, tree, growth, stage, growth.is_local, targets[k], tree.refusals, distances)
-        extend_on(model, ws, tree, growth, node, targets[k], goal, nodes, growth.run)
+        take_extensions(growth.codes.extend_on, (model, ws, tree, growth, node, targets[k], goal, nodes, growth.run))

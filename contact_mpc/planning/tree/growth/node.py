@@ -1,7 +1,7 @@
 """One node of a tree: the steps that confirm it, what is written of it, its rank."""
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 
 from contact_mpc.dynamics.smoothed.derivatives import take_derivatives
 from contact_mpc.dynamics.smoothed.integration import integrate_into
@@ -26,9 +26,10 @@ from contact_mpc.planning.tree.growth.regrasp_motion import (
 )
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.code.compile_flags import COMPILED, INNER
+from contact_mpc.settings.code.separate_code import SeparateCode
 
 
-@njit(**INNER)
+@njit(inline="always", **INNER)
 def _model_step(
     model: Model, ws: Newton, kappa: float, q: FloatArray, u: FloatArray, warm: bool, q_next: FloatArray
 ) -> bool:
@@ -39,7 +40,7 @@ def _model_step(
     return status == CONVERGED
 
 
-@njit(**COMPILED)
+@njit(inline="always", **COMPILED)
 def unsmoothed_step(
     model: Model, ws: Newton, tree: Tree, growth: Growth, q: FloatArray, u: FloatArray, warm: bool, q_next: FloatArray
 ) -> bool:
@@ -48,7 +49,7 @@ def unsmoothed_step(
     return _model_step(model, ws, growth.kappa_check, q, u, warm, q_next)
 
 
-@njit(**COMPILED)
+@njit(inline="always", **COMPILED)
 def smoothed_step(
     model: Model, ws: Newton, tree: Tree, growth: Growth, q: FloatArray, u: FloatArray, q_next: FloatArray
 ) -> bool:
@@ -57,7 +58,7 @@ def smoothed_step(
     return _model_step(model, ws, growth.kappa_smoothed, q, u, False, q_next)
 
 
-@njit(**COMPILED)
+@njit(inline="always", **COMPILED)
 def confirming_step(
     model: Model, ws: Newton, tree: Tree, growth: Growth, q: FloatArray, u: FloatArray, q_next: FloatArray
 ) -> bool:
@@ -85,7 +86,11 @@ def write_node(
     return write_metric(tree.metrics, node, mu, B, growth.gamma * growth.gamma_scale**2)
 
 
-@njit(**INNER)
+WRITE_NODE = SeparateCode(write_node, types.boolean)
+take_node = WRITE_NODE.call
+
+
+@njit(inline="always", **INNER)
 def _write_stretch(tree: Tree, node: int, mu: FloatArray, B: FloatArray) -> None:
     """Write u - q_a of the smoothed step and its derivative by the command."""
     n_a = tree.u.shape[1]
@@ -93,7 +98,7 @@ def _write_stretch(tree: Tree, node: int, mu: FloatArray, B: FloatArray) -> None
     tree.stretch_B[node] = np.eye(n_a) - B[B.shape[0] - n_a :]
 
 
-@njit(**INNER)
+@njit(inline="always", **INNER)
 def copy_row(tree: Tree, source: int, target: int) -> None:
     """Copy what makes a node from one row to another, as one that was neither refused nor regrasped."""
     tree.q[target], tree.u[target], tree.path[target] = tree.q[source], tree.u[source], tree.path[source]
@@ -106,7 +111,7 @@ def copy_row(tree: Tree, source: int, target: int) -> None:
     metrics.whiten[target] = metrics.whiten[source]
 
 
-@njit(**COMPILED)
+@njit(inline="always", **COMPILED)
 def is_inside(model: Model, growth: Growth, goal: FloatArray, q: FloatArray) -> bool:
     """Whether the object in q is within its bounds."""
     e = np.empty(growth.weight.shape[0])
@@ -114,7 +119,7 @@ def is_inside(model: Model, growth: Growth, goal: FloatArray, q: FloatArray) -> 
     return bool(np.all(e >= growth.object_lower) and np.all(e <= growth.object_upper))
 
 
-@njit(**INNER)
+@njit(inline="always", **INNER)
 def is_bearable(model: Model, ws: Newton, growth: Growth, q: FloatArray, u: FloatArray) -> bool:
     """Whether springs stay within the load after the last step, and gaps above what linearisation may leave."""
     first = q.shape[0] - u.shape[0]
@@ -124,7 +129,7 @@ def is_bearable(model: Model, ws: Newton, growth: Growth, q: FloatArray, u: Floa
     return bool(stays_out(model, ws, growth, q))
 
 
-@njit(**COMPILED)
+@njit(inline="always", **COMPILED)
 def root_distance(model: Model, tree: Tree, growth: Growth, node: int, target: FloatArray, q: FloatArray) -> float:
     """Return sqrt((q_u - target)' Sigma^-1 (q_u - target)) with Sigma of a node, or the global weights in its place."""
     e = np.empty(tree.metrics.B.shape[1])
@@ -134,7 +139,7 @@ def root_distance(model: Model, tree: Tree, growth: Growth, node: int, target: F
     return np.sqrt(np.sum(growth.weight * e * e))
 
 
-@njit(**INNER)
+@njit(inline="always", **INNER)
 def own_distance(model: Model, tree: Tree, growth: Growth, node: int, target: FloatArray) -> float:
     """Return the distance from a node to the target in the metric in use."""
     e = np.empty(growth.weight.shape[0])
@@ -145,7 +150,7 @@ def own_distance(model: Model, tree: Tree, growth: Growth, node: int, target: Fl
     return 0.5 * np.sum(growth.weight * e * e)
 
 
-@njit(**INNER)
+@njit(inline="always", **INNER)
 def has_reached(model: Model, growth: Growth, q: FloatArray, goal: FloatArray) -> bool:
     """Whether the object in q is within the tolerances of the goal."""
     e, turn, distance = np.empty(growth.weight.shape[0]), 0.0, 0.0
@@ -169,13 +174,13 @@ def add_node(model: Model, tree: Tree, growth: Growth, goal: FloatArray) -> None
         tree.best[1] = node
 
 
-@njit(**COMPILED)
+@njit(inline="always", **COMPILED)
 def rank(distance: float, refusals: float) -> float:
     """Return the distance by which a node is chosen: further away by the square of 1 + refusals."""
     return distance * (1.0 + refusals) ** 2
 
 
-@njit(**COMPILED)
+@njit(inline="always", **COMPILED)
 def refuse(tree: Tree, growth: Growth, node: int) -> None:
     """Count a try in vain at a node, where the tree is selective."""
     if growth.is_selective:

@@ -1,7 +1,7 @@
 """Edges that change the grasp of a node while its object rests."""
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 
 from contact_mpc.dynamics.smoothed.newton import Newton
 from contact_mpc.dynamics.smoothed.quadratic import Model
@@ -27,16 +27,17 @@ from contact_mpc.planning.tree.growth.node import (
     is_bearable,
     is_inside,
     own_distance,
+    take_node,
     unsmoothed_step,
-    write_node,
 )
 from contact_mpc.planning.tree.growth.regrasp_motion import (
     Steps,
-    make_regrasp,
     object_motion,
+    take_motion,
 )
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.code.compile_flags import COMPILED, INNER
+from contact_mpc.settings.code.separate_code import SeparateCode
 
 HOLDING_GAP_M = 1e-3  # a finger nearer than this holds on
 
@@ -106,10 +107,14 @@ def sample_contact(
     if object_motion(model, growth, settled, reached) > sampler.hold or not is_bearable(model, ws, growth, reached, u):
         return False
     tree.posture[slot], tree.moving[slot] = p, moving
-    return write_node(model, ws, tree, growth, slot, reached, u, goal)
+    return take_node(growth.codes.write_node, (model, ws, tree, growth, slot, reached, u, goal))
 
 
-@njit(**COMPILED)
+SAMPLE_CONTACT = SeparateCode(sample_contact, types.boolean)
+take_sample = SAMPLE_CONTACT.call
+
+
+@njit(**INNER)
 def regrasp(
     model: Model,
     ws: Newton,
@@ -126,7 +131,7 @@ def regrasp(
     slot, best = tree.size[0], np.inf
     for _ in range(growth.candidates):
         tree.counts[REGRASPED] += 1
-        if not sample_contact(model, ws, tree, growth, sampler, rng, node, slot + 1, goal):
+        if not take_sample(growth.codes.sample_contact, (model, ws, tree, growth, sampler, rng, node, slot + 1, goal)):
             continue
         if not is_inside(model, growth, goal, tree.q[slot + 1]):
             continue
@@ -137,18 +142,21 @@ def regrasp(
     return best < np.inf and _move_to_grasp(model, ws, tree, growth, sampler, steps, node, goal)
 
 
-@njit(**INNER)
+@njit(inline="always", **INNER)
 def _move_to_grasp(
     model: Model, ws: Newton, tree: Tree, growth: Growth, sampler: Sampler, steps: Steps, node: int, goal: FloatArray
 ) -> bool:
     """Make the motion to the contact sample behind the last node and write where it ends; False where it fails."""
     slot, q, u = tree.size[0], tree.q[node].copy(), tree.u[node].copy()
     steps.made[0] = 0
-    is_made = make_regrasp(
-        model, ws, growth, sampler, tree.posture[slot], tree.moving[slot], tree.path[slot].copy(), q, u, steps
-    )
+    way = (tree.posture[slot], tree.moving[slot], tree.path[slot].copy())
+    is_made = take_motion(growth.codes.make_regrasp, (model, ws, growth, sampler, *way, q, u, steps))
     tree.counts[UNSMOOTHED] += steps.made[0]
     if not is_made or not is_inside(model, growth, goal, q) or not is_bearable(model, ws, growth, q, u):
         return False
     tree.parent[slot], tree.kind[slot] = node, REGRASP
-    return write_node(model, ws, tree, growth, slot, q, u, goal)
+    return take_node(growth.codes.write_node, (model, ws, tree, growth, slot, q, u, goal))
+
+
+REGRASP_EDGE = SeparateCode(regrasp, types.boolean)
+take_regrasp = REGRASP_EDGE.call

@@ -8,7 +8,7 @@ that the model's linearised gaps hold, and by less near the objects, where a pas
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 from numpy.typing import NDArray
 
 from contact_mpc.dynamics.smoothed.integration import integrate_into
@@ -21,6 +21,7 @@ from contact_mpc.planning.tree.growth.arrays import Growth
 from contact_mpc.planning.tree.growth.contact_sampling import Sampler, close_finger, preload
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.code.compile_flags import COMPILED, INNER
+from contact_mpc.settings.code.separate_code import SeparateCode
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -45,7 +46,7 @@ def make_steps(room: int, n_a: int) -> Steps:
     return Steps(np.zeros((room, n_a)), np.zeros(1, dtype=np.int64))
 
 
-@njit(**COMPILED)
+@njit(inline="always", **COMPILED)
 def object_motion(model: Model, growth: Growth, q: FloatArray, q_next: FloatArray) -> float:
     """Return how far objects moved, m: the norm of translations and of rotations times the characteristic length."""
     e = np.empty(growth.weight.shape[0])
@@ -106,7 +107,7 @@ def _go_to(
             return False
 
 
-@njit(**INNER)
+@njit(inline="always", **INNER)
 def _close(
     model: Model,
     ws: Newton,
@@ -177,3 +178,7 @@ def make_regrasp(
     if not make_step(model, ws, growth, wanted, q, u, steps):
         return False
     return bool(object_motion(model, growth, start, q) <= 2.0 * sampler.hold)
+
+
+MAKE_REGRASP = SeparateCode(make_regrasp, types.boolean)
+take_motion = MAKE_REGRASP.call
