@@ -8,17 +8,18 @@ import numpy as np
 from numba import njit
 
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.code.compile_flags import RAISING
 
 SMALL_ANGLE_RAD = 1e-4  # below it the series are exact to round-off: the next term is (1e-4)^4 / 120
 
 
-@njit(cache=True)
+@njit(**RAISING)
 def skew(w: FloatArray) -> FloatArray:
     """Return [w]x, the matrix with [w]x a = w x a."""
     return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
 
 
-@njit(cache=True)
+@njit(**RAISING)
 def quaternion_to_matrix(quaternion: FloatArray) -> FloatArray:
     """Return R of a unit quaternion (w, x, y, z)."""
     w, x, y, z = quaternion[0], quaternion[1], quaternion[2], quaternion[3]
@@ -31,7 +32,7 @@ def quaternion_to_matrix(quaternion: FloatArray) -> FloatArray:
     )
 
 
-@njit(cache=True)
+@njit(**RAISING)
 def quaternion_multiply(a: FloatArray, b: FloatArray) -> FloatArray:
     """Return the product a b of quaternions (w, x, y, z)."""
     return np.array(
@@ -44,7 +45,7 @@ def quaternion_multiply(a: FloatArray, b: FloatArray) -> FloatArray:
     )
 
 
-@njit(cache=True)
+@njit(**RAISING)
 def quaternion_exp(theta: FloatArray) -> FloatArray:
     """Return the unit quaternion of the rotation vector theta (3,), rad."""
     angle = np.sqrt(theta[0] ** 2 + theta[1] ** 2 + theta[2] ** 2)
@@ -52,7 +53,7 @@ def quaternion_exp(theta: FloatArray) -> FloatArray:
     return np.array([np.cos(0.5 * angle), scale * theta[0], scale * theta[1], scale * theta[2]])
 
 
-@njit(cache=True)
+@njit(**RAISING)
 def quaternion_log(quaternion: FloatArray) -> FloatArray:
     """Return the rotation vector (3,), |theta| <= pi, of a unit quaternion (w, x, y, z)."""
     sign = 1.0 if quaternion[0] >= 0.0 else -1.0
@@ -62,7 +63,7 @@ def quaternion_log(quaternion: FloatArray) -> FloatArray:
     return np.array([scale * quaternion[1], scale * quaternion[2], scale * quaternion[3]])
 
 
-@njit(cache=True)
+@njit(**RAISING)
 def matrix_to_quaternion(R: FloatArray) -> FloatArray:
     """Return the unit quaternion (w, x, y, z), w >= 0, of a rotation matrix (Shepperd's method)."""
     t = np.array([R[0, 0] + R[1, 1] + R[2, 2], R[0, 0], R[1, 1], R[2, 2]])
@@ -79,19 +80,19 @@ def matrix_to_quaternion(R: FloatArray) -> FloatArray:
     return q if q[0] >= 0.0 else -q
 
 
-@njit(cache=True)
+@njit(**RAISING)
 def rotation_exp(theta: FloatArray) -> FloatArray:
     """Return Exp(theta), the rotation matrix of a rotation vector (3,), rad."""
     return quaternion_to_matrix(quaternion_exp(theta))
 
 
-@njit(cache=True)
+@njit(**RAISING)
 def rotation_log(R: FloatArray) -> FloatArray:
     """Return the rotation vector (3,), |theta| <= pi, of a rotation matrix."""
     return quaternion_log(matrix_to_quaternion(R))
 
 
-@njit(cache=True)
+@njit(**RAISING)
 def left_jacobian(theta: FloatArray) -> FloatArray:
     """Return J_l(theta) with Exp(theta + e) = Exp(J_l e) Exp(theta) + O(|e|^2)."""
     angle2 = theta[0] ** 2 + theta[1] ** 2 + theta[2] ** 2

@@ -10,6 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.code.compile_flags import RAISING
 
 CountArray = NDArray[np.int64]
 
@@ -31,7 +32,7 @@ _JUMP, _EFFORT, _RATE = int(ClampKind.JUMP), int(ClampKind.EFFORT), int(ClampKin
 _NON_FINITE = int(ClampKind.NON_FINITE)
 
 
-@njit(cache=True)
+@njit(**RAISING)
 def fastest_approach(distance: float, a_max: float, dt_s: float) -> float:
     """Return the largest velocity v for one step from which braking at a_max still ends within a distance.
 
@@ -41,7 +42,7 @@ def fastest_approach(distance: float, a_max: float, dt_s: float) -> float:
     return a_max * (np.sqrt(dt_s * dt_s + 2.0 * max(distance, 0.0) / a_max) - dt_s)
 
 
-@njit(cache=True)
+@njit(**RAISING)
 def next_velocity(
     u_request: float, rate: float, u_before: float, v_before: float, dt_s: float,
     low: float, high: float, v_max: float, a_max: float,
@@ -78,7 +79,7 @@ def next_velocity(
     return min(max(wanted, slowest), fastest)
 
 
-@njit(cache=True)
+@njit(**RAISING)
 def guard_setpoint(
     u_request: FloatArray, du_request: FloatArray, rate: FloatArray, u_before: FloatArray, v_before: FloatArray,
     dt_s: float, q_min: FloatArray, q_max: FloatArray, v_max: FloatArray, a_max: FloatArray, jump: FloatArray,
@@ -137,7 +138,7 @@ def guard_setpoint(
     return refused
 
 
-@njit(cache=True)
+@njit(**RAISING)
 def guard_torque(
     tau_request: FloatArray, tau_before: FloatArray, dt_s: float, tau_max: FloatArray, tau_rate: FloatArray,
     tau: FloatArray, clamped: CountArray,

@@ -10,9 +10,10 @@ from numba import njit
 from contact_mpc.model.gravity_torque import GravityTorque
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.code.compile_flags import RAISING
 
 
-@njit(cache=True)
+@njit(**RAISING)
 def joint_impedance_torque(
     kp: FloatArray, kd: FloatArray, u: FloatArray, du: FloatArray, q: FloatArray, dq: FloatArray,
     tau_ff: FloatArray, gravity: FloatArray, out: FloatArray,

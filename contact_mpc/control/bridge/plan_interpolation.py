@@ -7,9 +7,10 @@ time after the last point is acceptable is the caller's decision (the command br
 from numba import njit
 
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.code.compile_flags import RAISING
 
 
-@njit(cache=True)
+@njit(**RAISING)
 def interpolate_plan(
     times_s: FloatArray, u: FloatArray, du: FloatArray, tau_ff: FloatArray, t_s: float,
     out_u: FloatArray, out_du: FloatArray, out_tau_ff: FloatArray,

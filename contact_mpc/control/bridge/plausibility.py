@@ -19,13 +19,14 @@ from contact_mpc.control.bridge.config import BridgeConfig
 from contact_mpc.control.bridge.status import Cause
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.code.compile_flags import RAISING
 
 MISMATCH_WINDOW_S = 0.1
 LONGEST_INTERVAL_S = 0.02  # rates of drivers are 200 Hz and more; longer ones end in STATE_DELAYED
 FINE, JUMP, RANGE, VELOCITY, MISMATCH = range(5)
 
 
-@njit(cache=True)
+@njit(**RAISING)
 def find_implausible(
     q: FloatArray, dq: FloatArray, q_before: FloatArray, dq_before: FloatArray, dt_s: float, window_s: float,
     q_low: FloatArray, q_high: FloatArray, v_max: FloatArray, dq_max: FloatArray, jump: float, tolerance: float,

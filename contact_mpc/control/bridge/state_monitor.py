@@ -9,12 +9,13 @@ from contact_mpc.control.bridge.plausibility import Plausibility
 from contact_mpc.control.bridge.status import Cause
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.code.compile_flags import RAISING
 
 LAG_WINDOW_NS = 150_000_000  # a plant at 0.9 of real time falls behind by 30 ms in two of these; that is no delay
 LEAD_WINDOW_NS = 1_000_000_000  # of stamps: nor is it a leap that they catch up
 
 
-@njit(cache=True)
+@njit(**RAISING)
 def is_finite_state(q: FloatArray, dq: FloatArray) -> bool:
     """Whether all positions and velocities are finite."""
     finite = True

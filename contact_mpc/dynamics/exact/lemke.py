@@ -16,6 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.code.compile_flags import RAISING
 
 IntArray = NDArray[np.int64]
 SOLVED, RAY_TERMINATION, PIVOT_LIMIT = 0, 1, 2
@@ -39,7 +40,7 @@ def solve_lcp(M: FloatArray, q: FloatArray, max_pivots: int | None = None) -> Lc
     return LcpSolution(*_pivot(np.ascontiguousarray(M, dtype=np.float64), np.asarray(q, dtype=np.float64), limit))
 
 
-@njit(cache=True)
+@njit(**RAISING)
 def _leaving_row(T: FloatArray, column: int, n: int) -> int:
     """Return the row of the lexicographically smallest (rhs, initial basis) / entry, or -1 for a ray."""
     best = -1
@@ -59,7 +60,7 @@ def _leaving_row(T: FloatArray, column: int, n: int) -> int:
     return best
 
 
-@njit(cache=True)
+@njit(**RAISING)
 def _exchange(T: FloatArray, r: int, column: int) -> None:
     pivot = T[r, column]
     for j in range(T.shape[1]):
@@ -71,7 +72,7 @@ def _exchange(T: FloatArray, r: int, column: int) -> None:
                 T[i, j] -= factor * T[r, j]
 
 
-@njit(cache=True)
+@njit(**RAISING)
 def _read_solution(T: FloatArray, basis: IntArray) -> FloatArray:
     n = basis.shape[0]
     z = np.zeros(n)
@@ -81,7 +82,7 @@ def _read_solution(T: FloatArray, basis: IntArray) -> FloatArray:
     return z
 
 
-@njit(cache=True)
+@njit(**RAISING)
 def _pivot(M: FloatArray, q: FloatArray, limit: int) -> tuple[FloatArray, int, int]:
     """Columns of the tableau: w (n), z (n), the artificial z0, the right-hand side; I w - M z - 1 z0 = q."""
     n = q.shape[0]

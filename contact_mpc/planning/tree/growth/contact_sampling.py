@@ -19,7 +19,7 @@ from contact_mpc.geometry.contacts import update_kinematics
 from contact_mpc.model.system import System
 from contact_mpc.planning.tree.problem_config import CloseConfig, ContactConfig
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.code.compile_flags import COMPILED, INNER
+from contact_mpc.settings.code.compile_flags import INNER
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
