@@ -28,28 +28,36 @@ def bench_faults(
     task: Annotated[str, typer.Option(help="Task that the stack works on.")] = "planar_hand_ball",
     plant: Annotated[str, typer.Option(help="Physics engine: drake or mujoco.")] = "mujoco",
     interface: Annotated[str, typer.Option(help="Commands on the wire: effort or position.")] = "effort",
+    robot: Annotated[
+        str, typer.Option(help="Robot file: its mock driver in place of a plant, with --task of that robot.")
+    ] = "",
     params: Annotated[
         Path | None, typer.Option(help="Parameter file of the nodes; by default config/nodes/TASK.yaml.")
     ] = None,
     logs: Annotated[Path | None, typer.Option(help="Folder that keeps the logs of the nodes.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Inject faults into the real processes over DDS, in realtime, on the embedded plant.
+    """Inject faults into the real processes over DDS, in realtime, on the embedded plant or a robot's mock driver.
 
     Messages are spoilt by a relay between plant, tracker and bridge; nodes are killed, interrupted and restarted.
     The goal: no violation of the URDF's limits on the wire, no hang, every fault named within 20 ms of its limit of
     detection, and the bridge back after a reset.
     """
+    from contact_mpc.ros.driver.robot_file import load_robot
     from contact_mpc.ros.faults.injection import Injection
-    from contact_mpc.ros.faults.measure import check_kinds, measure_faults, summarise
+    from contact_mpc.ros.faults.measure import check_kinds, measure_faults, mock_parameters, summarise
 
     names = check_kinds([name.strip() for name in kinds.split(",") if name.strip()])
     config, done, end = load_task(task), list[Injection](), ""
     with tempfile.TemporaryDirectory(prefix="contact_mpc_faults_") as temporary:
         folder = Path(temporary) if logs is None else logs.resolve()
         folder.mkdir(parents=True, exist_ok=True)
-        parameters = stack_parameters(config, plant, folder, None, params, interface, recorded=True)
-        compile_first(plant)
+        if robot:
+            parameters = mock_parameters(load_robot(robot), config, folder)
+            interface, plant = parameters["command_bridge"]["command_interface"], f"mock of {robot}"
+        else:
+            parameters = stack_parameters(config, plant, folder, None, params, interface, recorded=True)
+        compile_first("" if robot else plant)
         with _reporting(done, len(names) * runs) as report:
             try:
                 measure_faults(config, parameters, folder, names, runs, report)

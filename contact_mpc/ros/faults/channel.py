@@ -3,6 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rclpy.node import Node
@@ -12,6 +13,7 @@ from contact_mpc.errors import StackError
 from contact_mpc.ros.messages.qos import Topic, qos_profile
 from contact_mpc.ros.messages.serialized import read_stamp_ns
 from contact_mpc.ros.runtime.direct_reader import DirectReader
+from contact_mpc.settings.arrays import FloatArray
 
 HISTORY = 2000
 
@@ -28,6 +30,14 @@ class Spoiler:
         return ()
 
 
+@dataclass(frozen=True)
+class StateScale:
+    """What spoilt states are measured by: the joints' velocity limits (n_a,), rad/s, and the period of states, ns."""
+
+    v_max: FloatArray
+    period_ns: int
+
+
 class Channel:
     """Forwards one topic.
 
@@ -41,6 +51,8 @@ class Channel:
         Owner of the publisher.
     topic : Topic
         Name and type of what goes on.
+    scale : StateScale
+        Of the robot.
 
     Attributes
     ----------
@@ -56,7 +68,8 @@ class Channel:
         When something else than what had come was first sent, since `spoil`, and the stamp of what had come.
     """
 
-    def __init__(self, reader: DirectReader, subscription: Any, node: Node, topic: Topic) -> None:
+    def __init__(self, reader: DirectReader, subscription: Any, node: Node, topic: Topic, scale: StateScale) -> None:
+        self.scale = scale
         self._reader, self._subscription, self._node, self._topic = reader, subscription, node, topic
         self._publisher: Publisher | None = None
         self._intruder: Publisher | None = None

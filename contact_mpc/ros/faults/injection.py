@@ -24,9 +24,7 @@ UNDISTURBED_S = 0.4
 SILENT_S = 0.5
 SERVICE_TIMEOUT_S = 0.5
 RECOVERY_ATTEMPT_S, RECOVERY_TIMEOUT_NS = 3.0, 20_000_000_000
-RESTART = (
-    ("command_bridge", "deactivate"), ("plant", "deactivate"), ("plant", "activate"), ("command_bridge", "activate"),
-)  # fmt: skip
+ROBOT = "plant"  # in the kinds: whatever stands in for the robot
 EXIT_TIMEOUT_S = 10.0
 RESTARTS = 3
 LAST_COMMANDS_S = 0.05
@@ -148,7 +146,7 @@ class Injector:
         """Come to a bridge that follows plans, in motion, with the recorder where the kind needs it."""
         rig = self._rig
         self._provide_recorder(kind.node == "recorder")
-        is_late = (rig.time_ns - T0_NS) * 1e-9 > MOTION_S
+        is_late = rig.robot == ROBOT and (rig.time_ns - T0_NS) * 1e-9 > MOTION_S  # a mock moves nothing
         for _ in range(SETTLE_ATTEMPTS):
             if is_late or rig.mode != "ACTIVE":
                 self._start_over()
@@ -182,10 +180,11 @@ class Injector:
             channel.spoil(kind.spoil(channel))
         elif kind.action in ("kill", "signal"):
             assert kind.node is not None
+            node = rig.robot if kind.node == ROBOT else kind.node
             if kind.action == "kill":
-                self._exit = rig.supervisor.watch_exit(kind.node)
+                self._exit = rig.supervisor.watch_exit(node)
                 now_ns = time.monotonic_ns()
-            rig.supervisor.signal(kind.node, kind.number)
+            rig.supervisor.signal(node, kind.number)
         elif kind.action == "stop_service":
             rig.supervisor.call("stop", SERVICE_TIMEOUT_S)
         elif kind.action == "stranger":
@@ -312,8 +311,10 @@ class Injector:
         The bridge is inactive meanwhile, so that the plant's own drives hold the grip until it takes over.
         """
         rig = self._rig
-        for name, transition in RESTART:
-            rig.supervisor.request(name, transition)
+        rig.supervisor.request("command_bridge", "deactivate")
+        for transition in ("deactivate", "activate"):
+            rig.supervisor.request(rig.robot, transition)
+        rig.supervisor.request("command_bridge", "activate")
         for channel in rig.channels.values():
             channel.history.clear()
 

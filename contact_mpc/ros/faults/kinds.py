@@ -128,9 +128,16 @@ def _add_to_position(message: JointState, shift_rad: float) -> None:
     _set_positions(message, lambda q: q + shift_rad)
 
 
-def _set_velocity(value: float) -> Callable[[Channel], Spoiler]:
-    """Let every joint say that it moves, while its position does not."""
-    return _edit_state(lambda message: setattr(message, "velocity", [value] * len(message.name)))
+def _set_velocity(factor: float) -> Callable[[Channel], Spoiler]:
+    """Let every joint say that it moves at a multiple of its limit, while its position does not."""
+
+    def spoil(channel: Channel) -> Spoiler:
+        def change(message: JointState) -> None:
+            message.velocity = messages.to_array(np.minimum(factor * channel.scale.v_max, 1e308)[: len(message.name)])
+
+        return Edit(JointState, change)
+
+    return spoil
 
 
 def _set_plan(name: str, value: float) -> Callable[[Channel], Spoiler]:
@@ -225,16 +232,18 @@ _KINDS = (
         "clock_forward", ("CLOCK_FORWARD",), "first", "state",
         _edit_state(lambda message: _shift_stamp(message, SHIFT_NS)),
     ),
-    _state("velocity_huge", "STATE_VELOCITY", "first", _set_velocity(1e308)),
-    _state("velocity_impossible", "STATE_VELOCITY", "first", _set_velocity(50.0)),
-    _state("velocity_denied", "STATE_MISMATCH", "first", _set_velocity(14.0)),
+    _state("velocity_huge", "STATE_VELOCITY", "first", _set_velocity(1e307)),
+    _state("velocity_impossible", "STATE_VELOCITY", "first", _set_velocity(10.0)),
+    _state("velocity_denied", "STATE_MISMATCH", "first", _set_velocity(2.8)),
     _state(
         "runs_away", "STATE_MISMATCH", "first",
         lambda _channel: Ramp(JointState, lambda message, k: _add_to_position(message, k * 1e-3 * RUN_AWAY_RAD_S)),
     ),
     FaultKind(
         "clock_fast", ("CLOCK_FORWARD",), "lead", "state",
-        lambda _channel: Ramp(JointState, lambda message, k: _shift_stamp(message, k * (PACE - 1) * MS)),
+        lambda channel: Ramp(
+            JointState, lambda message, k: _shift_stamp(message, k * (PACE - 1) * channel.scale.period_ns)
+        ),
     ),
     _state("flood", "", "first", lambda _channel: Flood(FLOOD_SPACING_S)),
     _state("long", "STATE_REFUSED", "state_fault", lambda _channel: Pad(PADDING_BYTES)),

@@ -10,11 +10,14 @@ import numpy as np
 from contact_mpc.control.bridge.config import BridgeConfig
 from contact_mpc.errors import ConfigError
 from contact_mpc.estimation.config import EstimatorConfig
+from contact_mpc.ros.driver.robot_file import RobotFile
 from contact_mpc.ros.faults.injection import Injection, Injector, run_all
 from contact_mpc.ros.faults.kinds import KINDS
 from contact_mpc.ros.faults.limits import DetectionLimits
 from contact_mpc.ros.faults.rig import FaultRig
 from contact_mpc.ros.runtime.lifecycle_client import RUN_NODES
+from contact_mpc.ros.stack.robot_parameters import RobotRun, robot_parameters
+from contact_mpc.task.plan import Plan, save_plan
 from contact_mpc.task.task import TaskConfig
 
 DEFAULT_ESTIMATE_HZ = 200
@@ -32,6 +35,26 @@ def check_kinds(names: Sequence[str]) -> list[str]:
     return list(names) or list(KINDS)
 
 
+def mock_parameters(robot: RobotFile, task: TaskConfig, folder: Path) -> dict[str, dict[str, Any]]:
+    """Return the parameters of every node for a robot's mock driver, which stands at the task's start.
+
+    Nothing on a mock moves an object, so the plan rests, and its drives carry the robot's weight, lest it sink from the
+    plan between two faults: what is judged is the bridge, at the robot's rate, under its names, topics and types.
+    """
+    run, plan_file = RobotRun("mock", robot.parameters, recorded=True, autostart=True), folder / "plan.npz"
+    still, system = np.zeros((2, task.system.n_a)), task.system
+    q, u = np.array([task.start_q, task.start_q]), np.array([task.start_u, task.start_u])
+    forces = np.zeros((2, len(system.pairs), 3))
+    save_plan(plan_file, Plan(np.array([0.0, 1.0]), q, u, still, forces, system.provenance()))
+    parameters = robot_parameters(robot, run, task, folder, plan_file)
+    parameters["mock_driver"]["start_rad"] = task.start_q[system.n_q_u :].tolist()
+    for name in ("mock_driver", "command_bridge"):
+        parameters[name]["gravity_compensation"] = "robot"
+    for values in parameters.values():
+        values["recorded"] = False
+    return parameters
+
+
 def measure_faults(
     task: TaskConfig,
     parameters: dict[str, dict[str, Any]],
@@ -47,7 +70,8 @@ def measure_faults(
     task : TaskConfig
         What the stack works on.
     parameters : dict
-        Parameters of every node, clock realtime; the recorder runs only for its own faults.
+        Parameters of every node, clock realtime, the robot a plant or a mock driver; the recorder runs only for its own
+        faults.
     folder : Path
         Existing folder for logs and bags.
     kinds : list of str
@@ -72,7 +96,7 @@ def measure_faults(
         1.0 / estimator.get("rate_hz", DEFAULT_ESTIMATE_HZ),
     )
     with FaultRig(task, parameters, folder, bridge.torque_rate_per_s) as rig:
-        rig.start([name for name in RUN_NODES if name != "recorder"])
+        rig.start([rig.robot if name == "plant" else name for name in RUN_NODES if name != "recorder"])
         run_all(Injector(rig, limits), kinds, runs, report)
 
 

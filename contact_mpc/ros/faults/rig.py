@@ -1,7 +1,8 @@
 """The whole stack in realtime with a relay between its parts and a monitor on the wire, in one loop of this process.
 
-The plant's joint states and poses and the tracker's plans go through the relay; the bridge's commands go straight to
-the plant, and the monitor sees every one of them and every state of the robot.
+The robot, a plant or a mock driver under a robot's own names and topics, sends joint states and poses through the
+relay, as the tracker does its plans; the bridge's commands go straight to the robot, and the monitor sees every one of
+them and every state of the robot. Where a robot has several drivers (an arm each), faults are those of the first.
 """
 
 import signal
@@ -13,27 +14,29 @@ from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import PoseStamped
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
 
 from contact_mpc.errors import InputError
-from contact_mpc.ros.faults.channel import Channel
+from contact_mpc.ros.driver.config import DriverConfig
+from contact_mpc.ros.driver.device import DeviceCommands
+from contact_mpc.ros.faults.channel import Channel, StateScale
 from contact_mpc.ros.faults.supervisor import Supervisor
 from contact_mpc.ros.faults.wire_monitor import WireLimits, WireMonitor
 from contact_mpc.ros.messages import conversions as messages
-from contact_mpc.ros.messages.qos import TOPICS, qos_profile
+from contact_mpc.ros.messages.qos import Quality, Topic, qos_profile
 from contact_mpc.ros.runtime.direct_reader import DirectReader
 from contact_mpc.ros.runtime.lifecycle_client import CONFIGURE_TIMEOUT_S
 from contact_mpc.ros.stack.stack import Stack, StackSpec
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.units import NS_PER_S
+from contact_mpc.task.joint_parts import JointParts
 from contact_mpc.task.task import TaskConfig
 
-RELAYED = {"state": "joint_states", "pose": "object_pose", "plan": "mpc_tracker/plan"}
-REMAPPINGS = {
-    "plant": {"joint_states": "plant/joint_states", "object_pose": "plant/object_pose"},
-    "mpc_tracker": {"mpc_tracker/plan": "mpc_tracker/raw_plan"},
-}
+ROBOTS = ("mock_driver", "plant")
 EVERYTHING = QoSProfile(depth=4096, reliability=QoSReliabilityPolicy.RELIABLE)
 EVERY_CHANGE = QoSProfile(
     depth=100, reliability=QoSReliabilityPolicy.RELIABLE, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL
@@ -53,6 +56,18 @@ class Naming:
     name: str
 
 
+@dataclass(frozen=True)
+class Relayed:
+    """A topic that goes through the relay: its channel, name, type and quality, who sends it, and how it is sent."""
+
+    key: str
+    topic: str
+    msg_type: Any
+    quality: Quality
+    sender: str
+    raw: str
+
+
 class FaultRig:
     """Stack, relay and monitor; use as a context manager.
 
@@ -69,8 +84,12 @@ class FaultRig:
 
     Attributes
     ----------
+    robot : str
+        The node that stands in for the robot.
+    period_ns : int
+        Of its joint states and of the commands.
     channels : dict of Channel
-        "state", "pose", "plan".
+        "state", "pose", "plan"; "state1" of a second driver.
     monitor : WireMonitor
         The judge.
     mode, cause : str
@@ -83,23 +102,39 @@ class FaultRig:
         self, task: TaskConfig, parameters: dict[str, dict[str, Any]], folder: Path, torque_rate_per_s: float
     ) -> None:
         system, self.folder = task.system, folder
-        self.interface = parameters["command_bridge"].get("command_interface", "effort")
+        bridge = parameters["command_bridge"]
+        self.interface = bridge.get("command_interface", "effort")
+        self.robot = next(name for name in ROBOTS if name in parameters)
+        driver = DriverConfig(**bridge.get("driver", {}))
+        self.period_ns = NS_PER_S // int(bridge.get("rate_hz", 1000))
+        relayed = [Relayed(f"state{k}" if k else "state", name, JointState, "BE1", self.robot, f"raw/joint_states_{k}")
+                   for k, name in enumerate(driver.joint_states_topics)]  # fmt: skip
+        relayed += [
+            Relayed("pose", "object_pose", PoseStamped, "BE1", self.robot, "raw/object_pose"),
+            Relayed("plan", "mpc_tracker/plan", JointTrajectory, "R1", "mpc_tracker", "mpc_tracker/raw_plan"),
+        ]
+        remappings: dict[str, dict[str, str]] = {}
+        for item in relayed:
+            remappings.setdefault(item.sender, {})[item.topic] = item.raw
         namespace = "/" + system.config.robots[0].name
-        self.stack = Stack(StackSpec(namespace, parameters, folder, remappings=REMAPPINGS))
+        self.stack = Stack(StackSpec(namespace, parameters, folder, remappings=remappings))
         self._reader = DirectReader(self.stack.node)
-        self.channels = {key: self._make_channel(topic) for key, topic in RELAYED.items()}
-        self._commands = self._reader.subscribe(Float64MultiArray, f"{self.interface}_controller/commands", EVERYTHING)
+        self.channels = {item.key: self._make_channel(item, system.v_max) for item in relayed}
+        self._device = DeviceCommands(driver, system.joint_names, self.interface)
+        self._commands = self._device.subscribe(lambda kind, topic: self._reader.subscribe(kind, topic, EVERYTHING))
+        names = driver.names(system.joint_names)
+        self._parts = JointParts(names, driver.slices(system.n_a), round(driver.parts_within_s * NS_PER_S))
+        self._order = messages.JointOrder(self._parts.names)
         self._safety = self._reader.subscribe(DiagnosticStatus, "command_bridge/safety", EVERY_CHANGE)
         rate = torque_rate_per_s * system.tau_max_nm
         self.monitor = WireMonitor(
-            WireLimits(system.q_min, system.q_max, system.v_max, system.tau_max_nm, rate), self.interface
+            WireLimits(system.q_min, system.q_max, system.v_max, system.tau_max_nm, rate, self.period_ns),
+            self.interface,
         )
         self._diagnostics = self._reader.subscribe(DiagnosticArray, "/diagnostics", EVERYTHING)
         self.mode = self.cause = "UNKNOWN"
         self.changed_ns = 0
         self.namings: list[Naming] = []
-        self._order = messages.JointOrder(system.joint_names)
-        self._n_a = system.n_a
         self._next_service_ns = 0
         self._started: tuple[str, ...] = ()
         self.supervisor = Supervisor(self.stack, self.run_until)
@@ -158,18 +193,17 @@ class FaultRig:
             channel.mend()
             channel.connect()
 
-    def _make_channel(self, topic: str) -> Channel:
-        raw = next(other for names in REMAPPINGS.values() for name, other in names.items() if name == topic)
-        known, node = TOPICS[topic], self.stack.node
-        subscription = self._reader.subscribe(known.msg_type, raw, qos_profile(known.quality, "realtime"))
-        return Channel(self._reader, subscription, node, known)
+    def _make_channel(self, item: "Relayed", v_max: FloatArray) -> Channel:
+        subscription = self._reader.subscribe(item.msg_type, item.raw, qos_profile(item.quality, "realtime"))
+        topic = Topic(item.topic, item.msg_type, item.quality)
+        return Channel(self._reader, subscription, self.stack.node, topic, StateScale(v_max, self.period_ns))
 
     def _turn(self) -> None:
         self._reader.wait(TURN_S)
         for key, channel in self.channels.items():
             for data in channel.forward():
-                if key == "state":
-                    self._judge_state(data)
+                if key.startswith("state"):
+                    self._judge_state(data, int(key.removeprefix("state") or 0))
         self._judge_commands()
         self._take_namings()
         now_ns = time.monotonic_ns()
@@ -178,19 +212,22 @@ class FaultRig:
             self.supervisor.look()
             self.stack.handle_events()
 
-    def _judge_state(self, data: bytes) -> None:
-        message = deserialize_message(data, JointState)
-        q, dq, _ = messages.read_joint_state(message, self._order)
-        self.monitor.add_state(q, np.zeros_like(q) if dq is None else dq)
+    def _judge_state(self, data: bytes, group: int) -> None:
+        whole = self._parts.complete(deserialize_message(data, JointState), group)
+        if whole is not None:
+            q, dq, _ = messages.read_joint_state(whole, self._order)
+            self.monitor.add_state(q, np.zeros_like(q) if dq is None else dq)
 
     def _judge_commands(self) -> None:
-        while (taken := self._reader.take(self._commands)) is not None:
-            try:
-                stamp_ns, values = messages.read_commands(taken[0], self._n_a)
-            except InputError as error:
-                self.monitor.add_command_error(error)
-            else:
-                self.monitor.add_command(stamp_ns, values, taken[1])
+        for group, subscription in enumerate(self._commands):
+            while (taken := self._reader.take(subscription)) is not None:
+                try:
+                    found = self._device.read(taken[0], group)
+                except InputError as error:
+                    self.monitor.add_command_error(error)
+                else:
+                    if found is not None:
+                        self.monitor.add_command(*found, taken[1])
 
     def _take_namings(self) -> None:
         while (taken := self._reader.take(self._safety)) is not None:

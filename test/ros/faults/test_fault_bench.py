@@ -17,12 +17,15 @@ from contact_mpc.control.bridge.config import BridgeConfig
 from contact_mpc.control.bridge.status import BridgeMode, Cause
 from contact_mpc.errors import ConfigError, StackError
 from contact_mpc.estimation.config import EstimatorConfig
+from contact_mpc.ros.driver.robot_file import load_robot
 from contact_mpc.ros.faults.exit_watch import ExitWatch
 from contact_mpc.ros.faults.injection import Injection
 from contact_mpc.ros.faults.kinds import KINDS, LAG_GROWTH
 from contact_mpc.ros.faults.limits import DetectionLimits
-from contact_mpc.ros.faults.measure import check_kinds, summarise
+from contact_mpc.ros.faults.measure import check_kinds, mock_parameters, summarise
 from contact_mpc.ros.faults.spoilers import Delay, Flood, Multiply, Pad, Replay, Stop
+from contact_mpc.task.plan import load_plan
+from contact_mpc.task.task import load_task
 
 MS = 1_000_000
 SIGNS_OF_LOAD = ("STATE_RATE", "STATE_DELAYED", "STATE_LOST", "STATE_LATE")  # none of the injected kinds leads to these
@@ -150,3 +153,29 @@ def test_faults_of_states_and_plans_are_named_and_harm_nothing(tmp_path: Path) -
     assert result["hangs"] == 0, result["problems"]
     assert result["named"] == {"state_nan": 1, "plan_nan": 1, "stop_service": 1}, result["problems"]
     assert set(result["detection_ms"]["state_nan"]) == {"median", "p90", "p99", "max"}
+
+
+@pytest.mark.dds
+@pytest.mark.end_to_end
+@pytest.mark.parametrize(("robot", "task"), [("allegro", "allegro_ball"), ("iiwa", "iiwa_bimanual_box")])
+def test_faults_on_the_mock_of_a_robot_break_no_limit(robot: str, task: str, tmp_path: Path) -> None:
+    """Under the robot's own topics, names and types; of the two arms of the iiwa the first has the faults."""
+    command = [sys.executable, "-m", "contact_mpc", "bench", "faults", "--runs", "1", "--json"]
+    kinds = ["--kinds", "state_nan,kill_plant", "--robot", robot, "--task", task, "--logs", str(tmp_path)]
+    run = subprocess.run([*command, *kinds], capture_output=True, text=True, timeout=HANG_S)
+    assert run.returncode in (0, 1), run.stderr
+    result = json.loads(run.stdout)
+    assert result["violations"] == 0, result["violation_examples"]
+    if any("not active before" in problem for problem in result["problems"]):
+        pytest.skip(f"THIS MACHINE DOES NOT HOLD THE RATE OF {robot} AT ITS PRESENT LOAD: {result['problems']}")
+    assert result["hangs"] == 0, result["problems"]
+    assert result["named"] == {"state_nan": 1, "kill_plant": 1}, result["problems"]
+
+
+def test_parameters_of_a_mock_are_the_robots_and_its_plan_rests(tmp_path: Path) -> None:
+    task = load_task("allegro_ball")
+    parameters = mock_parameters(load_robot("allegro"), task, tmp_path)
+    assert "plant" not in parameters and parameters["command_bridge"]["rate_hz"] == 333
+    assert parameters["mock_driver"]["start_rad"] == task.start_q[task.system.n_q_u :].tolist()
+    plan = load_plan(tmp_path / "plan.npz", task.system)
+    np.testing.assert_array_equal(plan.u[0], plan.u[-1])
