@@ -43,6 +43,12 @@ EXAMPLES: Registry[Callable[[Settings], ExampleResult]] = Registry(
         "steady_state": _entry("claims.steady_state", "rest in contact, linear and true; a command that stays passive"),
         "reachable_sets": _entry("claims.reachable_sets", "reachable and sub-level sets of a disc in a planar hand"),
         "mixed_integer": _entry("claims.mixed_integer", "the global optimum over all contact modes, and its price"),
+        "contact_sequences": Entry(
+            "contact_mpc.examples.claims.contact_sequences:contact_sequences",
+            "pushes with one hit, a contact that lasts, a small and a large one",
+            "casadi",
+            "contact-implicit",
+        ),
         "energy_balance": _entry("claims.energy_balance", "power of springs, contacts and steps of a squeezed ball"),
     },
     error=InputError,

@@ -20,10 +20,10 @@ from contact_mpc.planning.push.checks import check_instance
 from contact_mpc.planning.push.program.bounds import Bounds, BoundsBuilder, Modes
 from contact_mpc.planning.push.program.compiled import load_library
 from contact_mpc.planning.push.program.geometry import ToolGeometry
-from contact_mpc.planning.push.program.guess import guess
+from contact_mpc.planning.push.program.guess import guess, guess_sequence
 from contact_mpc.planning.push.program.instance import Instance
 from contact_mpc.planning.push.program.model import Model, build_model
-from contact_mpc.planning.push.program.modes import read_modes, sliding_steps
+from contact_mpc.planning.push.program.modes import force_to_goal, read_modes, slide, sliding_steps
 from contact_mpc.planning.push.program.program import Program
 from contact_mpc.planning.push.program.residuals import ResidualChecker, Residuals
 from contact_mpc.planning.push.program.settings import ContactImplicitSettings
@@ -98,6 +98,31 @@ class ContactImplicitPlanner:
                 break
         return self._rank(attempts, time.process_time() - started)
 
+    def plan_sequence(self, instance: Instance, profile: FloatArray, most_shifts: int = 3) -> ContactImplicitResult:
+        """Return the first solution that touches in the steps in which a force profile (N - 1,) is positive.
+
+        The profile, scaled until the object stops at the goal, says when the object slides; where that has no solution,
+        it is taken some steps later or sooner. Forces are the program's own (seeds/004, figures 8 and 9).
+
+        Raises
+        ------
+        InputError
+            As `plan`.
+        """
+        check_instance(self.model, self.geometry, instance)
+        started, attempts = time.process_time(), []
+        tolerance = self.model.settings.tolerance
+        for shift in sorted(range(-most_shifts, most_shifts + 1), key=abs):
+            moved = np.roll(profile, shift)
+            contact = moved > 0.0
+            force = force_to_goal(self.model, instance, moved)
+            z = guess_sequence(self.model, self.program, self.geometry, instance, force)
+            modes = Modes(contact, slide(self.model, instance, force) > 0.0)
+            attempts.append(self._solve_modes(POLISH, instance, z, modes, keeps_speed=False))
+            if attempts[-1].residuals.largest <= tolerance:
+                break
+        return self._rank(attempts, time.process_time() - started)
+
     def adapted(self, breakaway_n: float, restitution: float) -> "ContactImplicitPlanner":
         """Return this planner for an object with other friction with the ground, N, and restitution; nothing compiles.
 
@@ -147,10 +172,12 @@ class ContactImplicitPlanner:
         is_better = other.residuals.largest <= self.model.settings.tolerance
         return (other if is_better else attempt), other.iterations
 
-    def _solve_modes(self, options: Options, instance: Instance, z: FloatArray, modes: Modes) -> Attempt:
-        z, iterations = self._solve(options, instance, z, self._bounds.polish(instance, modes))
+    def _solve_modes(
+        self, options: Options, instance: Instance, z: FloatArray, modes: Modes, keeps_speed: bool = True
+    ) -> Attempt:
+        z, iterations = self._solve(options, instance, z, self._bounds.polish(instance, modes, keeps_speed))
         solution = self._read(instance, z, modes)
-        residuals = self._checker.evaluate(instance, solution.x, solution.u, solution.tau)
+        residuals = self._checker.evaluate(instance, solution.x, solution.u, solution.tau, keeps_speed)
         return Attempt(solution, residuals, iterations)
 
     def _rank(self, attempts: list[Attempt], cpu_s: float) -> ContactImplicitResult:

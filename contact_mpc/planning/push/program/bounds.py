@@ -80,18 +80,22 @@ class BoundsBuilder:
         lam = np.where(is_candidate, INF, 0.0)
         return self._build(instance, rows, speed, lam, (np.zeros_like(friction), friction))
 
-    def polish(self, instance: Instance, modes: Modes) -> Bounds:
-        """Return the bounds of the program with fixed modes."""
+    def polish(self, instance: Instance, modes: Modes, keeps_speed: bool = True) -> Bounds:
+        """Return the bounds of the program with fixed modes.
+
+        keeps_speed: through a hit the tool keeps its speed and height, see `stage`; the paper does not ask for it.
+        """
         c, m, settings = modes.contact, modes.sliding, self._model.settings
         clear = np.where(_is_clear(c, settings.clear_after_steps), settings.clear_m, MARGIN)
-        follows = c | np.append(False, c[:-1])
+        follows = (c | np.append(False, c[:-1])) & keeps_speed
+        held = c & keeps_speed
         pinned = (np.where(c, 0.0, -LOOSE), np.where(c, 0.0, LOOSE))
         rows: dict[str, Range] = {
             **self._common(),
             "gap": (np.where(c, 0.0, clear), np.where(c, 0.0, LOOSE)),
             "rebound": pinned,
             "aligned": pinned,
-            "steady": pinned,
+            "steady": (np.where(held, 0.0, -LOOSE), np.where(held, 0.0, LOOSE)),
             "braking": (np.where(follows, 0.0, -LOOSE), np.where(follows, 0.0, LOOSE)),
             "face": (np.where(c, MARGIN, -LOOSE), INF),
         }

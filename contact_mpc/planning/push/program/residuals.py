@@ -63,11 +63,13 @@ class ResidualChecker:
         outputs = [gap - model.head_radius_m, ca.gradient(gap, w), ca.gradient(gap, p)]
         self._face = ca.Function("face", [w, p, heading], [*outputs, ca.vertcat(*aligned), ca.vertcat(*face)])
 
-    def evaluate(self, instance: Instance, x: FloatArray, u: FloatArray, tau: FloatArray) -> Residuals:
-        """Return the residuals; see the class."""
+    def evaluate(
+        self, instance: Instance, x: FloatArray, u: FloatArray, tau: FloatArray, keeps_speed: bool = True
+    ) -> Residuals:
+        """Return the residuals; see the class. keeps_speed as in `BoundsBuilder.polish`."""
         largest = np.zeros((len(u), 3))
         for k in range(len(u)):
-            errors, products, below = self._step(instance, x, u, tau, k)
+            errors, products, below = self._step(instance, x, u, tau, k, keeps_speed)
             largest[k] = np.abs(errors).max(), np.abs(products).max(), max(-below.min(), 0.0)
         dynamics, complementarity, inequality = (float(item) for item in largest.max(axis=0))
         beyond = max(inequality, self._bounds(x, tau))
@@ -93,7 +95,7 @@ class ResidualChecker:
         return float(phi[0]), float(by_q @ v + by_w @ w_dot), by_q, by_w, [aligned, face, np.array(p)]
 
     def _step(
-        self, instance: Instance, x: FloatArray, u: FloatArray, tau: FloatArray, k: int
+        self, instance: Instance, x: FloatArray, u: FloatArray, tau: FloatArray, k: int, keeps_speed: bool
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         model, dt = self._model, self._model.dt_s
         q, w, v, w_dot = self._split(x[k])
@@ -109,11 +111,12 @@ class ResidualChecker:
             v_next - v - dt * a, w_dot_next - w_dot - dt * force / model.thing.inertia,
             q_next - q - dt * v_next, w_next - w - dt * w_dot_next,
         ])  # fmt: skip
+        before = u[k - 1, model.n_r] if k else 0.0
         rebound = rate_next + model.settings.restitution * rate
-        acting = lam + (u[k - 1, model.n_r] if k else 0.0)
-        braking = float(by_q_next @ v_next - by_q @ v)
-        products = [lam * rebound, *(lam * aligned), *(lam * aligned_next), acting * braking]
-        products += [float(lam * item) for item in model.thing.slip(ca.SX(p), ca.SX(p_next))]
+        products = [lam * rebound, *(lam * aligned)]
+        if keeps_speed:
+            products += [*(lam * aligned_next), (lam + before) * float(by_q_next @ v_next - by_q @ v)]
+            products += [float(lam * item) for item in model.thing.slip(ca.SX(p), ca.SX(p_next))]
         below = [lam, phi_next, *(lam * face)]
         if k or not instance.is_measured:
             products.append(phi * lam)
