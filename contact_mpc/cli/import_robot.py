@@ -9,6 +9,7 @@ from rich.table import Table
 
 from contact_mpc.cli.output import emit
 from contact_mpc.errors import ConfigError
+from contact_mpc.importing.arms.tool import TOOLS, read_tool
 from contact_mpc.importing.prepare import JointOptions
 from contact_mpc.importing.robot import ImportedRobot
 from contact_mpc.importing.robot import import_robot as read_and_write
@@ -34,10 +35,17 @@ def import_robot(
     mirror: Annotated[
         bool, typer.Option("--mirror", help="Make the left hand of a right one, or the reverse.")
     ] = False,
+    tool: Annotated[
+        str,
+        typer.Option(
+            help=f"LINK=KIND:SIZES of {TOOLS} (m), in the place of all beyond LINK, e.g. tool0=stick:0.2,0.01."
+        ),
+    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Read a robot file, propose what it lacks, and write a system file with a complete URDF beside it."""
-    found = read_and_write(robot, name, into, read_joint_options(effort, velocity, lock_mimic, mirror))
+    options = read_joint_options(effort, velocity, lock_mimic, mirror)
+    found = read_and_write(robot, name, into, options, read_tool(tool) if tool else None)
     system, part = found.system, found.part
     result = {
         "system_file": found.system_file,
@@ -91,5 +99,7 @@ def _table(found: ImportedRobot) -> Table:
     for index, line in enumerate(found.assumptions):
         table.add_row("assumed" if index == 0 else "", escape(line))
     table.add_row("system file", str(found.system_file))
-    table.add_row("next", f"contact-mpc new task --robot {found.system_file} --object ball:0.03 --turn z:30")
+    is_arm = len(part.fingertips) < 2
+    goal = "--object cube:0.1 --push x:0.1" if is_arm else "--object ball:0.03 --turn z:30"
+    table.add_row("next", f"contact-mpc new task --robot {found.system_file} {goal}")
     return table

@@ -22,6 +22,9 @@ class Disturbance(BaseModel):
 
     object_offset_mm: float = Field(default=3.0, ge=0, description="start offset in a uniformly random direction")
     offset_upwards: bool = Field(default=True, description="whether that has a vertical part; not for what stands")
+    standing_height_m: float = Field(
+        default=0.0, ge=0, description="of the object's frame over what it stands on: larger ones stand higher; 0: held"
+    )
     object_yaw_deg: float = Field(default=0.0, ge=0, le=45, description="start turn about the vertical, plus and minus")
     friction_fraction: float | None = Field(
         default=None, ge=0, lt=1, description="friction as a factor on the system's, plus and minus; None: its range is"
@@ -91,6 +94,7 @@ def draw_trial(
     offset = scale * 1e-3 * disturbance.object_offset_mm * direction / np.linalg.norm(direction)
     friction = disturbance.friction_min + draws[0] * (disturbance.friction_max - disturbance.friction_min)
     size, mass = scale * (2.0 * draws[1:] - 1.0) * (disturbance.size_fraction, disturbance.mass_fraction)
+    offset[2] += size * disturbance.standing_height_m
     perturbation = PlantPerturbation(
         friction=float(friction) if scale > 0.0 and disturbance.friction_fraction is None else None,
         friction_scale=float(1.0 + scale * (disturbance.friction_fraction or 0.0) * (2.0 * draws[0] - 1.0)),

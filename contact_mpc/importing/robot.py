@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from contact_mpc.errors import ConfigError
+from contact_mpc.importing.arms.tool import Tool, mount_tool
 from contact_mpc.importing.prepare import JointOptions, prepare_robot
 from contact_mpc.importing.proposals import Gains, propose_base, propose_gains
 from contact_mpc.importing.robot_source import find_robot_file, read_robot
@@ -30,8 +31,10 @@ class ImportedRobot:
     assumptions: tuple[str, ...]
 
 
-def import_robot(source: str, name: str, into: Path, options: JointOptions) -> ImportedRobot:
+def import_robot(source: str, name: str, into: Path, options: JointOptions, tool: Tool | None = None) -> ImportedRobot:
     """Read a robot file, write NAME.urdf and NAME.yaml to `into`, and return what is in them.
+
+    A tool takes the place of what is beyond its link.
 
     Raises
     ------
@@ -44,7 +47,8 @@ def import_robot(source: str, name: str, into: Path, options: JointOptions) -> I
     if urdf.resolve() == path:
         raise ConfigError(f"{path}: the import would overwrite this file; give another --as NAME or --into DIR")
     robot = read_robot(path, into / "meshes")
-    notes = prepare_robot(robot, path, options, into / "meshes")
+    notes = [] if tool is None else [mount_tool(robot, path, tool)]
+    notes += prepare_robot(robot, path, options, into / "meshes")
     ET.indent(robot)
     write_text(urdf, f"<!-- Imported from {path.name}. -->\n{ET.tostring(robot, encoding='unicode')}\n")
     part, base_note = propose_robot(name, urdf)

@@ -24,6 +24,20 @@ class RobotPart:
     fingertips: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class TaskPart:
+    """What a kind of task adds to its files: where the object lies (m, rad) and in words, lines of both files.
+
+    has_start tells whether `lines` have a start, or a search has to find it.
+    """
+
+    position_m: list[float]
+    where: str
+    lines: list[str]
+    settings: tuple[str, ...] = ()
+    has_start: bool = False
+
+
 def robot_lines(part: RobotPart) -> list[str]:
     """Return the lines of one robot."""
     gains = part.gains

@@ -9,18 +9,22 @@ import numpy as np
 import yaml
 
 from contact_mpc.errors import ConfigError
+from contact_mpc.importing.arms.push import read_push
+from contact_mpc.importing.arms.push_part import push_part
 from contact_mpc.importing.objects import NewObject, make_object, write_object
 from contact_mpc.importing.placement import place_object
 from contact_mpc.importing.prepare import JointOptions
 from contact_mpc.importing.robot import import_robot
 from contact_mpc.importing.robot_source import SUFFIXES
-from contact_mpc.importing.system_file import system_text, write_text
+from contact_mpc.importing.system_file import TaskPart, system_text, write_text
 from contact_mpc.model.fingertips import last_links
+from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import build_system, load_system
 from contact_mpc.model.system_config import SystemConfig
 from contact_mpc.settings.resources import resource
 from contact_mpc.settings.yaml_files import read_yaml, validate
 
+USUAL_TURN = "z:30"
 DEG_PER_S = 10.0
 LEAST_DURATION_S, HOLD_S = 2.0, 2.0
 TOLERANCE_DEG, TOLERANCE_MM = 5.0, 5.0
@@ -35,6 +39,7 @@ class NewTask:
     item: NewObject
     position_m: tuple[float, float, float]
     assumptions: tuple[str, ...]
+    has_start: bool
 
 
 def read_turn(text: str) -> tuple[tuple[float, float, float], float]:
@@ -54,16 +59,19 @@ def read_turn(text: str) -> tuple[tuple[float, float, float], float]:
 
 
 def new_task(
-    robot: str, thing: str, turn: str, name: str, into: Path, mass_kg: float | None, options: JointOptions, seed: int
-) -> NewTask:
-    """Write the system and the task of turning an object with a robot, and the object's URDF; import the robot first.
+    robot: str, thing: str, turn: str, name: str, into: Path, mass_kg: float | None, options: JointOptions, seed: int,
+    push: str = "",
+) -> NewTask:  # fmt: skip
+    """Write the system and the task of moving an object with a robot, and the object's URDF; import the robot first.
+
+    A hand turns what lies among its fingertips; with `push` an arm pushes what stands on a table, and may turn it.
 
     Raises
     ------
     ConfigError, ModelError
         What was asked for cannot be; one line that names the file and what to do.
     """
-    axis, angle = read_turn(turn)
+    axis, angle = ((0.0, 0.0, 1.0), 0.0) if push and not turn else read_turn(turn or USUAL_TURN)
     item = make_object(thing, mass_kg)
     robots_file, notes = _robot_system(robot, into, options)
     robots = _robots(robots_file, into)
@@ -74,16 +82,34 @@ def new_task(
         SystemConfig, {"name": name, "friction": {"default": 1.0}, "robots": robots, "objects": []}, "robots"
     )
     alone = build_system(config, system_file)
-    tips = tuple(robots[0].get("fingertips") or last_links(alone, robots[0]["name"]))
-    x, y, z = place_object(alone, robots[0]["name"], tips, item.half_extent_m, seed)
-    place = (float(x), float(y), float(z))
-    lines = [f"  - {{name: {item.name}, urdf: {item.name}.urdf, mobility: free, position_m: {list(place)}}}"]
-    heading = f"Robot and {item.name} of `contact-mpc new task`: the {item.name} lies where the fingertips reach it."
-    write_text(system_file, system_text(name, heading, _robot_lines(robots), lines, ()))
+    owner, tips = robots[0]["name"], tuple(robots[0].get("fingertips") or last_links(alone, robots[0]["name"]))
+    if push:
+        part = push_part(alone, owner, tips, item, read_push(push, axis, angle), seed)
+    else:
+        part = _turn_part(alone, owner, tips, item, axis, angle, seed)
+    lines = [f"  - {{name: {item.name}, urdf: {item.name}.urdf, mobility: free, position_m: {part.position_m}}}"]
+    heading = f"Robot and {item.name} of `contact-mpc new task`: the {item.name} lies {part.where}."
+    write_text(system_file, system_text(name, heading, _robot_lines(robots), lines, part.settings))
     load_system(system_file)
-    write_text(task_file, _task_text(name, system_file.name, item, axis, angle))
+    write_text(task_file, _task_text(name, system_file.name, part))
     notes += [item.note] if item.note else []
-    return NewTask(task_file, system_file, item, place, tuple(notes))
+    x, y, z = part.position_m
+    return NewTask(task_file, system_file, item, (x, y, z), tuple(notes), part.has_start)
+
+
+def _turn_part(
+    alone: System, robot: str, tips: tuple[str, ...], item: NewObject, axis: tuple[float, float, float], angle: float,
+    seed: int,
+) -> TaskPart:  # fmt: skip
+    """Return a turn among the fingertips."""
+    place = place_object(alone, robot, tips, item.half_extent_m, seed)
+    duration = max(LEAST_DURATION_S, round(abs(angle) / DEG_PER_S, 1))
+    lines = [
+        f"description: turn a {item.name} of {1e3 * item.mass_kg:.0f} g by {angle:g} degrees",
+        f"goal: {{rotation_axis: {list(axis)}, rotation_deg: {angle:g}}}   # axis of the world",
+        f"duration_s: {duration}",
+    ]
+    return TaskPart([float(value) for value in place], "where the fingertips reach it", lines)
 
 
 def _robot_system(robot: str, into: Path, options: JointOptions) -> tuple[Path, list[str]]:
@@ -118,15 +144,13 @@ def _flow(value: Any) -> str:
     return yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=100000).splitlines()[0]
 
 
-def _task_text(name: str, system: str, item: NewObject, axis: tuple[float, float, float], angle: float) -> str:
-    duration = max(LEAST_DURATION_S, round(abs(angle) / DEG_PER_S, 1))
+def _task_text(name: str, system: str, part: TaskPart) -> str:
+    start = "" if part.has_start else " Its start comes from `contact-mpc plan THIS_FILE --grasp --write`."
     return "\n".join([
-        "# Written by `contact-mpc new task`. Its start comes from `contact-mpc plan THIS_FILE --grasp --write`.",
+        f"# Written by `contact-mpc new task`.{start}",
         f"name: {name}",
-        f"description: turn a {item.name} of {1e3 * item.mass_kg:.0f} g by {angle:g} degrees",
         f"system: {system}",
-        f"goal: {{rotation_axis: {list(axis)}, rotation_deg: {angle:g}}}   # axis of the world",
-        f"duration_s: {duration}",
+        *part.lines,
         f"hold_s: {HOLD_S}",
         f"tolerance_deg: {TOLERANCE_DEG}",
         f"tolerance_mm: {TOLERANCE_MM}",

@@ -42,8 +42,9 @@ class TrajoptConfig(BaseModel):
 
     h_s: float = Field(default=0.1, gt=0.0, le=1.0, description="time step, s")
     iterations: int = Field(default=20, ge=1, le=500, description="linearisations")
-    initialisation: Literal["rolling", "constant"] = Field(
-        default="rolling", description="commands to start from: fingers rolling along the object's path, or u_start"
+    initialisation: Literal["rolling", "carried", "constant"] = Field(
+        default="rolling",
+        description="commands to start from: fingers rolling along the object's path; a link that pushes it; u_start",
     )
     minimum_force_n: float = Field(default=1.0, gt=0.0, description="normal force per finger of rolling, N")
     kappa_per_j: float = Field(default=3.0e4, gt=0.0, description="log-barrier weight, 1/J")

@@ -4,8 +4,14 @@ The least force per contact carries the objects' weight FORCE_PER_WEIGHT times o
 no more than EFFORT_SHARE of what the weakest joint can press with. At a start the fingertips are 0.3 mm off the object;
 closing that takes 0.3 to 0.6 N off at the 1 to 2 kN/m of a hand's tips. A ball of 36 g in the LEAP hand falls within
 0.1 s with 1.1 N or twice that, and stays with three times that (MuJoCo); one of 0.1 kg in the Allegro stays with 3 N.
+
+A push has no grasp to hold. Its end may slide along the object, which is no fault, and the object falls behind until it
+is touched and catches up: what is watched for in a hand would stop every push. Changes of commands are kept to 2 mm at
+the end of an arm, for beyond that contact is made or lost, and the linearisation says nothing. What lies beside its
+way is brought back by turning it first, which takes a horizon of 1.5 s.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,11 +26,32 @@ FORCE_PER_WEIGHT = 3.0
 LEAST_FORCE_N, LARGEST_FORCE_N = 3.0, 30.0
 EFFORT_SHARE = 0.7
 LEAST_LEVER_M = 0.02
+PUSH_KAPPA_PER_J = 1.0e4
+PUSH_PLANNER: dict[str, Any] = {
+    "kappa_per_j": PUSH_KAPPA_PER_J, "iterations": 40, "trust_region_rad": 0.002, "object_rotation_weight": 1000.0,
+    "command_weight": 3.0, "terminal_scale": 100.0,
+}  # fmt: skip
+PUSH_TRACKER: dict[str, Any] = {
+    "horizon_steps": 15, "kappa_per_j": PUSH_KAPPA_PER_J, "object_rotation_weight": 1000.0, "slip_speed_m_s": 0.0,
+    "lag_angle_deg": 30.0, "lag_distance_m": 0.04,
+}  # fmt: skip
 
 
-def derive_planner(system: System) -> dict[str, Any]:
-    """Return the parameters of the planner that depend on the system."""
+def is_carried(planner: Mapping[str, Any]) -> bool:
+    """Whether the section `planner` of a task asks for a push: the object slides on what it stands on."""
+    return bool(planner.get("initialisation") == "carried")
+
+
+def derive_planner(system: System, planner: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of the planner that depend on the system, and on whether it shall push."""
+    if is_carried(planner):
+        return dict(PUSH_PLANNER)
     return {"minimum_force_n": least_force(system), "grasp_friction": GRASP_FRICTION}
+
+
+def derive_nodes(planner: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the parameters of nodes that are others for a push."""
+    return {"mpc_tracker": dict(PUSH_TRACKER)} if is_carried(planner) else {}
 
 
 def least_force(system: System) -> float:

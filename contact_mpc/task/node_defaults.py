@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from contact_mpc.errors import ConfigError
+from contact_mpc.task.derived import derive_nodes
 from contact_mpc.task.task import TaskConfig
 
 OF_ALL = {"mpc_rate_hz": 20, "plan_delay_s": 0.02, "command_interface": "effort", "gravity_compensation": "bridge"}
@@ -28,6 +29,12 @@ NODES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+def default_nodes(task: TaskConfig) -> dict[str, dict[str, Any]]:
+    """Return the parameters by node of a task for which config/nodes has no file, before its own section `nodes`."""
+    others = derive_nodes(task.planner)
+    return {name: {**values, **others.get(name, {})} for name, values in NODES.items()}
+
+
 def write_node_parameters(task: TaskConfig) -> Path:
     """Write the derived parameters of a task's nodes, with those of its section `nodes` on top; return the file.
 
@@ -39,7 +46,8 @@ def write_node_parameters(task: TaskConfig) -> Path:
     if unknown:
         raise ConfigError(f"{task.path}: nodes: no node '{unknown[0]}'; known: {', '.join(NODES)}")
     nodes = {"/**": {"ros__parameters": OF_ALL}} | {
-        f"/**/{name}": {"ros__parameters": {**values, **task.nodes.get(name, {})}} for name, values in NODES.items()
+        f"/**/{name}": {"ros__parameters": {**values, **task.nodes.get(name, {})}}
+        for name, values in default_nodes(task).items()
     }
     text = f"# Derived for {task.path}; its section `nodes` overrides them.\n" + yaml.safe_dump(nodes, sort_keys=False)
     if not file.is_file() or file.read_text() != text:

@@ -208,7 +208,7 @@ def load_task(name: str | Path) -> TaskConfig:
         file.hold_s,
         file.tolerance_deg,
         file.tolerance_mm,
-        file.planner if "method" in file.planner else {**derive_planner(system), **file.planner},
+        file.planner if "method" in file.planner else {**derive_planner(system, file.planner), **file.planner},
         file.goal.rotation_axes,
         drop_distance_m=file.drop_distance_m,
         reference=file.reference,

@@ -80,6 +80,13 @@ def test_offset_has_its_length_and_no_preferred_direction():
     assert np.abs(offsets.mean(axis=0)).max() < 0.0005
 
 
+def test_what_stands_stays_on_its_table_whatever_its_size() -> None:
+    ranges = Disturbance(offset_upwards=False, standing_height_m=0.05)
+    for seed in range(5):
+        drawn = draw_trial(seed, ranges, SensorConfig()).perturbation
+        assert drawn.object_offset_m[2] == pytest.approx(0.05 * (drawn.size_scale - 1.0))
+
+
 def test_scale_zero_is_the_nominal_plant_and_noise_scale_zero_a_perfect_camera():
     trial = draw_trial(11, RANGES, SensorConfig(), scale=0.0, noise_scale=0.0)
     assert trial.perturbation.model_copy(update={"seed": 0, "object_offset_m": (0.0, 0.0, 0.0)}) == PlantPerturbation()

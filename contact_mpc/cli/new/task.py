@@ -20,7 +20,10 @@ def task(
         str, typer.Option(help="URDF, xacro, MJCF or PACKAGE:ROBOT; or a system file, or a name in config/systems.")
     ],
     thing: Annotated[str, typer.Option("--object", help=f"{OBJECTS} (m), or a mesh file.")],
-    turn: Annotated[str, typer.Option(help="AXIS:DEG about an axis of the world, e.g. z:30.")] = "z:30",
+    turn: Annotated[str, typer.Option(help="AXIS:DEG about an axis of the world; z:30, with --push z:0.")] = "",
+    push: Annotated[
+        str, typer.Option(help="AXIS:METRES, e.g. x:0.1: an arm with a simple end pushes the object along a table.")
+    ] = "",
     name: Annotated[str, typer.Option("--as", help="Name of the task; ROBOT_OBJECT by default.")] = "",
     into: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("."),
     mass: Annotated[float | None, typer.Option("--mass-kg", min=1e-4, help="Of the object; else by density.")] = None,
@@ -38,7 +41,7 @@ def task(
 ) -> None:
     """Write a system and a task file of at most twenty lines each; all else is derived, see --explain."""
     options = read_joint_options(effort, velocity, lock_mimic)
-    found = new_task(robot, thing, turn, name, into, mass, options, seed)
+    found = new_task(robot, thing, turn, name, into, mass, options, seed, push)
     derived = derived_values(load_task(found.task_file))
     result = {
         "task_file": found.task_file, "system_file": found.system_file, "object": found.item.name,
@@ -57,5 +60,6 @@ def _table(found: NewTask, derived: dict[str, str]) -> Table:
         table.add_row("assumed" if index == 0 else "", escape(line))
     for key, value in derived.items():
         table.add_row(key, escape(value))
-    table.add_row("next", f"contact-mpc plan {found.task_file} --grasp --write")
+    what = "show" if found.has_start else "plan"
+    table.add_row("next", f"contact-mpc {what} {found.task_file}{'' if found.has_start else ' --grasp --write'}")
     return table

@@ -23,6 +23,7 @@ from contact_mpc.optimisation.trajectory import (
 )
 from contact_mpc.planning.grasp.balance import compute_grasp
 from contact_mpc.planning.grasp.rolling import roll_along
+from contact_mpc.planning.trajopt.carry import carried_commands
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.yaml_files import validate
 from contact_mpc.task.interpolation import smooth_step
@@ -113,8 +114,10 @@ def _check_size(task: TaskConfig, config: TrajoptConfig, T: int) -> None:
 def initial_commands(task: TaskConfig, config: TrajoptConfig, q_ref: FloatArray) -> FloatArray:
     """Return (T, n_a) commands to start from: rolling along the object's path, where that ends the last of it.
 
-    The start's where no rolling is asked for or possible.
+    Those of a link that pushes where these are asked for; the start's where no rolling is asked for or possible.
     """
+    if config.initialisation == "carried":
+        return carried_commands(task.system, q_ref)
     system, T = task.system, len(q_ref) - 1
     constant = np.tile(task.start_u, (T, 1))
     friction = config.friction if config.grasp_friction is None else config.grasp_friction
