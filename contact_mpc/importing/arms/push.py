@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from contact_mpc.errors import ConfigError
+from contact_mpc.geometry.reach import LinkFrame, reach
 from contact_mpc.importing.objects import NewObject
 from contact_mpc.importing.proposals import middle_posture
 from contact_mpc.model.kinematics import forward_kinematics
-from contact_mpc.model.reach import LinkFrame, reach
 from contact_mpc.model.rotations import rotation_from_rpy
 from contact_mpc.model.system import System
 from contact_mpc.model.urdf import Pose

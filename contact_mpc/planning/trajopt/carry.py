@@ -8,7 +8,7 @@ import numpy as np
 
 from contact_mpc.dynamics.smoothed.newton import measure_gaps
 from contact_mpc.errors import PlanError
-from contact_mpc.model.reach import LinkFrame, reach
+from contact_mpc.geometry.reach import LinkFrame, reach
 from contact_mpc.model.system import System
 from contact_mpc.model.urdf import Pose
 from contact_mpc.planning.grasp.scene import make_scene

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from contact_mpc.model.reach import LENGTH_M, LinkFrame, reach
+from contact_mpc.geometry.reach import LENGTH_M, LinkFrame, reach
 from contact_mpc.model.rotations import rotation_from_rpy
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import load_system
