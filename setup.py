@@ -8,7 +8,7 @@ NAME = "contact_mpc"
 ROOT = Path(__file__).resolve().parent
 NODES = ("state_estimator", "mpc_tracker", "trajectory_server", "command_bridge", "plant", "recorder")
 # nodes that the launch files need besides
-TOOLS = ("bag_player", "lifecycle_manager", "mock_driver", "goal_server", "viewer")
+TOOLS = ("bag_player", "lifecycle_manager", "mock_driver", "goal_server", "viewer", "object_frames")
 # ament and colcon read the version here, Python code reads contact_mpc.version: test_package.py keeps them equal.
 VERSION = "0.1.0"
 

@@ -37,11 +37,12 @@ from contact_mpc.ros.launching.launching import (
     value,
 )
 from contact_mpc.ros.launching.ros2_control import driver_actions, hardware_parameters
+from contact_mpc.ros.launching.showing import show_actions
 from contact_mpc.settings.resources import resource_names
 
 ARGUMENTS = (
     argument("robot", None, f"robot to start: {', '.join(resource_names('robots'))}, or the path of a robot file"),
-    *shared_arguments("task", "plan", "params", "record", "robot_name", "remap", "seed"),
+    *shared_arguments("task", "plan", "params", "record", "robot_name", "remap", "seed", "rviz", "view"),
     *shared_arguments("discovery", "domain_id", "keystore"),
     argument("driver", "hardware", "hardware: start the driver; mock: drives without physics; sim: a plant; none: it "
              "runs already", ("hardware", "mock", "sim", "none")),
@@ -60,12 +61,21 @@ def start(context: LaunchContext) -> list[Action]:
     folder = run_folder(value(context, "record"))
     parameters = hardware_parameters(context, robot, folder)
     namespace = full_namespace(context, Path(value(context, "robot")).stem)
-    robots = [item.name for item in load_system(parameters["command_bridge"]["system"]).config.robots]
+    system = load_system(parameters["command_bridge"]["system"])
+    robots = [item.name for item in system.config.robots]
     starts_driver = robot.description is not None
     return [
         *network_actions(context),
         *(driver_actions(context, robot, namespace, robots) if starts_driver else []),
         *stack_actions(context, parameters, namespace, folder),
+        *show_actions(
+            context,
+            system,
+            namespace,
+            folder,
+            value(context, "driver") == "sim",
+            is_described=starts_driver and value(context, "driver") == "hardware",
+        ),
     ]
 
 

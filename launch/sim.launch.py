@@ -19,10 +19,12 @@ from contact_mpc.ros.launching.launching import (
     task_parameters,
     value,
 )
+from contact_mpc.ros.launching.showing import show_actions
 from contact_mpc.task.task import load_task
 
 ARGUMENTS = (
     *shared_arguments("task", "plan", "params", "record", "robot_name", "remap", "seed", task="allegro_ball"),
+    *shared_arguments("rviz", "view"),
     *shared_arguments("discovery", "domain_id", "keystore"),
     argument("plant", "drake", "physics engine", tuple(PLANTS)),
     argument("clock", "lockstep", "lockstep: deterministic; realtime: wall clock", ("lockstep", "realtime")),
@@ -38,7 +40,11 @@ def start(context: LaunchContext) -> list[Action]:
     parameters = task_parameters(context, task, folder, value(context, "plant"), value(context, "clock"), interface)
     namespace = full_namespace(context, task.system.config.robots[0].name)
     end_s = T0_NS * 1e-9 + parameters["plant"]["run_for_s"]
-    return [*network_actions(context), *stack_actions(context, parameters, namespace, folder, end_s)]
+    return [
+        *network_actions(context),
+        *stack_actions(context, parameters, namespace, folder, end_s),
+        *show_actions(context, task.system, namespace, folder, use_sim_time=True),
+    ]
 
 
 def generate_launch_description() -> LaunchDescription:

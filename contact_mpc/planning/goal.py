@@ -6,6 +6,7 @@ import numpy as np
 
 from contact_mpc.errors import ConfigError, PlanError
 from contact_mpc.model.rotations import rotation_log
+from contact_mpc.planning.grasp.balance import compute_grasp
 from contact_mpc.planning.methods import REGRASP, make_plan, planner_of
 from contact_mpc.planning.trajopt.feasibility import require_way
 from contact_mpc.planning.trajopt.task import read_config
@@ -16,6 +17,7 @@ from contact_mpc.task.task import Goal, TaskConfig
 TRAJOPT = "trajopt"
 FAR = 2.0  # times as long as the task: optimisation would take long to find that there is no way
 LEAST_DURATION_S = 1.0
+FORCE_SHARES = (1.0, 0.75, 0.5)  # of the task's least force per finger
 LEAST_REGRASP_S = 40.0  # of a goal that may take a new grasp or several
 LEAST_TURN_DEG, LEAST_WAY_M = 10.0, 0.01  # tasks that turn or move by less say nothing about the speed of it
 USUAL_TURN_DEG_S, USUAL_SPEED_M_S = 10.0, 0.01
@@ -59,6 +61,7 @@ def plan_to(task: TaskConfig, goal: TaskConfig) -> Plan:
     if planner_of(task) == REGRASP:
         _require_place(task, goal)
         return make_plan(goal)
+    goal = _with_force_of_start(goal)
     if goal.duration_s > FAR * task.duration_s and read_config(goal).initialisation == "rolling":
         require_way(goal)
     plan, system = make_plan(goal), goal.system
@@ -71,6 +74,22 @@ def plan_to(task: TaskConfig, goal: TaskConfig) -> Plan:
             f"from it (allowed {goal.tolerance_deg:g} deg, {goal.tolerance_mm:g} mm)"
         )
     return plan
+
+
+def _with_force_of_start(goal: TaskConfig) -> TaskConfig:
+    """Return the goal with the least force that its start can give, where that is less than the task's.
+
+    A grasp that has rolled somewhere gives a little less than one that was searched for; refused, it would stay there.
+    """
+    config = read_config(goal)
+    if config.initialisation != "rolling":
+        return goal
+    friction = config.friction if config.grasp_friction is None else config.grasp_friction
+    for share in FORCE_SHARES:
+        force_n = share * config.minimum_force_n
+        if compute_grasp(goal.system, goal.start_q, force_n, friction).is_balanced:
+            return goal if share == 1.0 else replace(goal, planner={**goal.planner, "minimum_force_n": force_n})
+    return goal
 
 
 def _require_place(task: TaskConfig, goal: TaskConfig) -> None:

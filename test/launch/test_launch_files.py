@@ -28,7 +28,7 @@ def helpers_of(tree: ast.Module) -> ast.Module:
     """The functions of the shared modules that a launch file uses, those that they use included."""
     functions = {
         node.name: node
-        for module in ("launching", "ros2_control")
+        for module in ("launching", "ros2_control", "showing")
         for node in ast.parse((ROOT / f"contact_mpc/ros/launching/{module}.py").read_text()).body
         if isinstance(node, ast.FunctionDef)
     }
@@ -181,6 +181,20 @@ def test_hardware_without_a_task_starts_driver_and_what_holds_the_robot(tmp_path
     assert (variables["ROS_AUTOMATIC_DISCOVERY_RANGE"], variables["ROS_DOMAIN_ID"]) == ("SUBNET", "7")
     running = start("hardware", robot="iiwa", driver="none", record=str(tmp_path / "other"))
     assert {item.node_executable for item in nodes_in(running)} == ours
+
+
+def test_rviz_and_view_start_beside_the_stack_and_end_nothing(tmp_path: Path) -> None:
+    pytest.importorskip("launch_ros")
+    record = str(tmp_path / "run")
+    actions = start("hardware", robot="allegro", driver="mock", record=record, rviz="true", view="true")
+    shown = {"viewer", "robot_state_publisher", "object_frames", "rviz2"}
+    assert shown < {item.node_executable for item in nodes_in(actions)}
+    config = (tmp_path / "run" / "stack.rviz").read_text()
+    assert "ROBOT" not in config and "/allegro/state_estimator/object_odom" in config
+    from launch.actions import RegisterEventHandler
+
+    watched = [item for item in actions if isinstance(item, RegisterEventHandler)]
+    assert len(watched) == len({item.node_executable for item in nodes_in(actions)} - shown)
 
 
 def test_hardware_refuses_what_cannot_run_before_anything_starts(tmp_path: Path) -> None:

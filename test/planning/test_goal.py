@@ -1,11 +1,15 @@
 """Goals at run time as tasks: how fast, from where, and what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from contact_mpc.errors import ConfigError, PlanError
 from contact_mpc.model.rotations import rotation_exp
+from contact_mpc.planning import goal as goal_module
 from contact_mpc.planning.goal import LEAST_REGRASP_S, plan_to, require_goals, task_to
+from contact_mpc.planning.grasp.balance import compute_grasp
 from contact_mpc.task.task import TaskConfig, load_task
 
 
@@ -45,3 +49,21 @@ def test_a_task_that_plans_otherwise_takes_no_goals(regrasping: TaskConfig) -> N
     require_goals(regrasping)
     with pytest.raises(ConfigError, match="planned by trajopt or regrasp; this one is by contact_implicit"):
         require_goals(load_task("anypulator_ball"))
+
+
+def test_a_grasp_that_gives_less_force_than_the_task_asks_for_goes_on_with_what_it_gives() -> None:
+    """A start that was searched for gives the whole force; one that has rolled there a part of it, never below half."""
+    task = load_task("allegro_ball")
+
+    def gives(force_n: float) -> bool:
+        return compute_grasp(task.system, task.start_q, force_n, task.planner["grasp_friction"]).is_balanced
+
+    most_n = max(float(force_n) for force_n in range(1, 40) if gives(float(force_n)))
+    asked = {force_n: goal_module._with_force_of_start(greedy(task, force_n)) for force_n in (most_n, 1.3 * most_n)}
+    assert asked[most_n].planner["minimum_force_n"] == most_n
+    assert asked[1.3 * most_n].planner["minimum_force_n"] == pytest.approx(0.75 * 1.3 * most_n)
+    assert goal_module._with_force_of_start(greedy(task, 9.0 * most_n)).planner["minimum_force_n"] == 9.0 * most_n
+
+
+def greedy(task: TaskConfig, force_n: float) -> TaskConfig:
+    return replace(task, planner={**task.planner, "minimum_force_n": force_n})

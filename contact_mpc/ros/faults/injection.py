@@ -176,8 +176,8 @@ class Injector:
         self._exit = None
         if kind.action == "message":
             assert kind.channel is not None and kind.spoil is not None
-            channel = rig.channels[kind.channel]
-            channel.spoil(kind.spoil(channel))
+            for channel in rig.channels_of(kind.channel):
+                channel.spoil(kind.spoil(channel))
         elif kind.action in ("kill", "signal"):
             assert kind.node is not None
             node = rig.robot if kind.node == ROBOT else kind.node
@@ -208,7 +208,8 @@ class Injector:
         """Activate the bridge before there is anybody to discover that sends joint states."""
         rig = self._rig
         rig.supervisor.request("command_bridge", "deactivate")
-        rig.channels["state"].disconnect()
+        for channel in rig.channels_of("state"):
+            channel.disconnect()
         rig.run_for(LAST_COMMANDS_S)
         rig.clear()
         rig.supervisor.request("command_bridge", "activate")

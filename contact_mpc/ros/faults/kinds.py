@@ -149,7 +149,9 @@ def _set_plan(name: str, value: float) -> Callable[[Channel], Spoiler]:
 
 
 def _lengthen_plan(message: JointTrajectory) -> None:
-    """Put the last point a thousand times at the end, 1 ms apart."""
+    """Put the last point a thousand times at the end, 1 ms apart; a plan that asks to hold has none."""
+    if not message.points:
+        return
     last_ns = messages.from_stamp(message.points[-1].time_from_start)
     for k in range(1, 1001):
         point = copy.copy(message.points[-1])

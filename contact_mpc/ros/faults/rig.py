@@ -2,7 +2,8 @@
 
 The robot, a plant or a mock driver under a robot's own names and topics, sends joint states and poses through the
 relay, as the tracker does its plans; the bridge's commands go straight to the robot, and the monitor sees every one of
-them and every state of the robot. Where a robot has several drivers (an arm each), faults are those of the first.
+them and every state of the robot. Where a robot has several drivers (an arm each), faults of states are those of all,
+strangers those of the first.
 """
 
 import signal
@@ -186,6 +187,10 @@ class FaultRig:
     def find_naming(self, names: tuple[str, ...]) -> Naming | None:
         """Return the first naming since `clear` with one of these names."""
         return next((naming for naming in self.namings if naming.name in names), None)
+
+    def channels_of(self, key: str) -> list[Channel]:
+        """Return the channels of a kind: of "state" one for each of the robot's drivers."""
+        return [channel for name, channel in self.channels.items() if name.rstrip("0123456789") == key]
 
     def mend(self) -> None:
         """End all faults of messages."""

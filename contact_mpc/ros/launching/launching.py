@@ -44,6 +44,10 @@ SHARED: dict[str, tuple[str, str, tuple[str, ...] | None]] = {
     "robot_name": ("", "namespace of the nodes; empty: the name of the system's robot", None),
     "remap": ("", "topics under other names, e.g. 'joint_states:=/arm/joint_states', separated by spaces", None),
     "seed": ("0", "seed of the sensor noise", None),
+    "rviz": (
+        "false", "show the stack in RViz, from a sourced ROS 2 with robot_state_publisher and rviz2", ("true", "false"),
+    ),
+    "view": ("false", "show the stack in a browser, at http://127.0.0.1:8080", ("true", "false")),
     "discovery": (
         "LOCALHOST", "who may find the nodes: this machine only, or the network too", ("LOCALHOST", "SUBNET"),
     ),

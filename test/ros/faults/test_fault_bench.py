@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -96,6 +97,20 @@ def test_a_multiplied_plan_comes_at_once_and_again_with_later_stamps() -> None:
     assert [read_stamp_ns(item) for item in many.due(10 * MS)] == [10**9 + 5 * MS, 10**9 + 10 * MS]
 
 
+def test_spoilt_plans_may_be_empty() -> None:
+    """The tracker holds now and then, also while a fault is on: nothing to spoil."""
+    from rclpy.serialization import deserialize_message, serialize_message
+    from trajectory_msgs.msg import JointTrajectory
+
+    data = serialize_message(JointTrajectory(joint_names=["a"]))
+    for kind in KINDS.values():
+        if kind.channel == "plan" and kind.action == "message" and kind.name not in ("plan_old", "plan_flood"):
+            assert kind.spoil is not None
+            for item in kind.spoil(SimpleNamespace(history=[])).take(data, 0):  # type: ignore[arg-type]
+                if len(item) == len(data):
+                    assert not deserialize_message(item, JointTrajectory).points
+
+
 class _FakeChannel:
     def __init__(self, **values: int) -> None:
         self.last_sent_ns = self.last_stamp_ns = self.offset_ns = 0
@@ -159,7 +174,7 @@ def test_faults_of_states_and_plans_are_named_and_harm_nothing(tmp_path: Path) -
 @pytest.mark.end_to_end
 @pytest.mark.parametrize(("robot", "task"), [("allegro", "allegro_ball"), ("iiwa", "iiwa_bimanual_box")])
 def test_faults_on_the_mock_of_a_robot_break_no_limit(robot: str, task: str, tmp_path: Path) -> None:
-    """Under the robot's own topics, names and types; of the two arms of the iiwa the first has the faults."""
+    """Under the robot's own topics, names and types; of the iiwa both arms have the faults."""
     command = [sys.executable, "-m", "contact_mpc", "bench", "faults", "--runs", "1", "--json"]
     kinds = ["--kinds", "state_nan,kill_plant", "--robot", robot, "--task", task, "--logs", str(tmp_path)]
     run = subprocess.run([*command, *kinds], capture_output=True, text=True, timeout=HANG_S)
