@@ -14,7 +14,9 @@ JOBS ?= auto
 
 BIN := $(VENV)/bin
 INPUTS := setup.py pyproject.toml $(wildcard locks/*.txt)
-PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
+# Not compiled to bytecode at once: of 13,000 files few are imported, and each of these is when it is. That was half of pip's
+# processor time.
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-compile
 
 # rclpy: of a sourced ROS 2 where there is one, otherwise from the PyPI wheels in the `ros` extra. numpy is the
 # pinned one in both: ROS 2 messages read arrays in place and do not import numpy's C interface.
@@ -60,14 +62,15 @@ else
 endif
 
 # What needs neither ROS nor DDS, on all cores: compiled code is shared by a cache that is locked where it is written.
-# A process that is done takes over half of what another has left. What starts nodes and talks between them keeps real
-# time, so its tests run one after the other.
+# A process that is done takes over half of what another has left. Tests that start nodes have a ROS domain each, so they
+# run beside one another, too, but for those that are about milliseconds of the clock: these come alone, at the end.
 ROS_TESTS := test/ros test/launch
 test-core: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ROS_TESTS:%=--ignore=%)
 
 test-ros: $(VENV)/.dev
-	$(BIN)/python -m pytest $(ROS_TESTS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not realtime" $(ROS_TESTS)
+	$(BIN)/python -m pytest -m realtime $(ROS_TESTS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

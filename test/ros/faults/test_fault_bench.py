@@ -155,6 +155,7 @@ def test_figures_count_violations_hangs_late_and_missing_names() -> None:
 
 @pytest.mark.dds
 @pytest.mark.end_to_end
+@pytest.mark.realtime
 def test_faults_of_states_and_plans_are_named_and_harm_nothing(tmp_path: Path) -> None:
     """Times are not judged here: the machine may be busy. Where it is too busy for 1 kHz, nothing can be injected."""
     command = [sys.executable, "-m", "contact_mpc", "bench", "faults", "--runs", "1", "--json"]

@@ -15,7 +15,7 @@ from contact_mpc.ros.stack.run_parameters import RunOptions, build_parameters
 from contact_mpc.task.plan import Plan, save_plan
 from contact_mpc.task.task import load_task
 
-pytestmark = [pytest.mark.dds, pytest.mark.drake]
+pytestmark = [pytest.mark.dds, pytest.mark.drake, pytest.mark.realtime]
 
 DURATION_S = 3.0
 PEERS = ("bare_thread_lateness_ms", "bare_fifo_thread_lateness_ms", "empty_rclpy_timer_lateness_ms")

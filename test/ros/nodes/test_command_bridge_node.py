@@ -201,6 +201,7 @@ UNUSABLE = {
 }
 
 
+@pytest.mark.realtime
 def test_no_command_leaves_before_a_complete_state_and_the_reason_is_named(realtime: Rig) -> None:
     realtime.send_plan(T0)
     for case, state in UNUSABLE.items():
@@ -295,6 +296,7 @@ def test_the_stop_service_ramps_the_torque_to_zero(lockstep: Rig) -> None:
     lockstep.wait_for_safety("FAULT STOPPED (207)")
 
 
+@pytest.mark.realtime
 def test_without_states_the_command_is_repeated_then_ramped_to_zero_and_named(realtime: Rig) -> None:
     realtime.run(30, Q + 0.001)
     held = realtime.run(10, Q + 0.001)
@@ -316,6 +318,7 @@ def test_without_states_the_command_is_repeated_then_ramped_to_zero_and_named(re
     realtime.wait_for_safety("HOLD")
 
 
+@pytest.mark.realtime
 def test_a_repeated_stamp_is_not_answered(realtime: Rig) -> None:
     realtime.exchange()
     t_ns = realtime.send_state_at(realtime.t_ns)

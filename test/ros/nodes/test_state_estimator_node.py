@@ -260,6 +260,7 @@ def test_in_realtime_estimates_follow_the_arrival(make_rig: Callable[..., Any]) 
     assert all(stamp % (7 * MS) == T0 % (7 * MS) for stamp in realtime.stamps())
 
 
+@pytest.mark.realtime
 def test_joint_states_that_come_too_fast_do_not_keep_poses_waiting(make_rig: Callable[..., Any]) -> None:
     realtime = EstimatorRig(make_rig, "realtime")
     start_ns, sent = time.monotonic_ns(), Counter[str]()

@@ -20,7 +20,7 @@ from contact_mpc.ros.runtime.direct_reader import DirectReader
 from contact_mpc.ros.runtime.topic_gate import MOST_AT_ONCE, TopicGate
 from contact_mpc.ros.stack.domain import DomainLease
 
-pytestmark = pytest.mark.dds
+pytestmark = [pytest.mark.dds, pytest.mark.realtime]
 QUEUE = QoSProfile(depth=100)
 
 

@@ -27,7 +27,7 @@ from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.task import load_task
 from contact_mpc.view.meshes import link_meshes
 
-pytestmark = [pytest.mark.end_to_end, pytest.mark.dds, pytest.mark.mujoco, pytest.mark.chromium]
+pytestmark = [pytest.mark.end_to_end, pytest.mark.dds, pytest.mark.mujoco, pytest.mark.chromium, pytest.mark.realtime]
 
 TASK = load_task("allegro_ball")
 SIZE = (1280, 800)
