@@ -4,10 +4,10 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 
 from contact_mpc.bags.record import CommandSeries
+from contact_mpc.cli.run_output import StateBar
 from contact_mpc.cli.trials import Campaign
 from contact_mpc.evaluation.trial_run import EvaluationSpec, TrialOutcome, loop_of_trial
 from contact_mpc.loop.closed_loop import run_closed_loop
@@ -30,8 +30,7 @@ def run_node_trials(
 
     outcomes: list[TrialOutcome] = []
     differences: list[float] = []
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[state]}"))
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    with StateBar(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()) as bar:
         row = bar.add_task(f"{spec.cases[0].task.name}: through the nodes", total=len(seeds), state="")
         try:
             for seed in seeds:

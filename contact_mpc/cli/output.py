@@ -27,7 +27,9 @@ _command: ContextVar[str] = ContextVar("command", default="")
 _json_stream: ContextVar[TextIO | None] = ContextVar("json_stream", default=None)
 
 
-def emit(result: dict[str, Any], as_json: bool, table: RenderableType | None = None) -> dict[str, Any]:
+def emit(
+    result: dict[str, Any], as_json: bool, table: RenderableType | None = None, *, to_stderr: bool = False
+) -> dict[str, Any]:
     """Print a result: `table` for people, or with `as_json` one JSON object on stdout and nothing else there.
 
     Parameters
@@ -39,6 +41,8 @@ def emit(result: dict[str, Any], as_json: bool, table: RenderableType | None = N
         Print the object instead of the table. Not-a-number and infinity become null, which JSON can carry.
     table : rich renderable, optional
         What people see; without it nothing is printed for them. As wide as the terminal, or as `WIDTH_IN_FILES`.
+    to_stderr : bool
+        Print the table there, where stdout is a file's content.
 
     Returns
     -------
@@ -57,7 +61,7 @@ def emit(result: dict[str, Any], as_json: bool, table: RenderableType | None = N
         stream = _json_stream.get() or sys.stdout
         print(json.dumps(to_plain(complete), indent=2, allow_nan=False), file=stream, flush=True)
     elif table is not None:
-        console = Console()
+        console = Console(stderr=to_stderr)
         if not console.is_terminal and "COLUMNS" not in os.environ:
             console.width = WIDTH_IN_FILES
         console.print(table)

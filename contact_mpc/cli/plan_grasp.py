@@ -34,6 +34,8 @@ class GraspOptions:
 def find_grasp(task: TaskConfig, options: GraspOptions, as_json: bool) -> NoReturn:
     """Search a start; exit code 0 only where plants hold it and every turn of the task was planned from it.
 
+    The section of the task file goes to stdout, figures to stderr.
+
     Ctrl-C ends the search with the best so far.
     """
     spread_deg = turns_to_try_deg(task) if options.spread_deg is None else options.spread_deg
@@ -45,7 +47,7 @@ def find_grasp(task: TaskConfig, options: GraspOptions, as_json: bool) -> NoRetu
     result |= {"why_samples_failed": search.why()[:MOST_REASONS], "written": None, "interrupted": found.is_interrupted}
     if best is not None:
         result |= _put_down(task, result, options, as_json, is_good=not refused)
-    emit(result, as_json, _grasp_table(result))
+    emit(result, as_json, _grasp_table(result), to_stderr=True)
     raise typer.Exit(EXIT_INTERRUPTED if found.is_interrupted else EXIT_GOAL_MISSED if refused else 0)
 
 

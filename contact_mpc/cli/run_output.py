@@ -1,19 +1,40 @@
-"""What ``contact-mpc run`` shows: a bar over simulated time, and the table of figures against the task's limits."""
+"""What ``contact-mpc run`` shows: a bar over simulated time, and the table of figures against the task's limits.
 
-from collections.abc import Callable, Iterator
+Its bar, with a state in words on a line of its own, is that of evaluations and studies, too.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 from rich.table import Table
+from rich.text import Text
 
 from contact_mpc.task.task import TaskConfig
 
 if TYPE_CHECKING:
     from contact_mpc.bags.metrics import RunMetrics
     from contact_mpc.ros.stack.run_session import RunProgress
+
+
+class StateBar(Progress):
+    """A bar with the field `state` of its task below it.
+
+    Beside the bar it would take its place: rich cuts cells that are too long for a line, the bar first.
+    """
+
+    def __init__(self, *columns: str | ProgressColumn) -> None:
+        super().__init__(*columns, console=Console(stderr=True))
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """Return the table of bars, and the states that there are."""
+        yield self.make_tasks_table(self.tasks)
+        for task in self.tasks:
+            if task.fields["state"]:
+                yield Text(f"  {task.fields['state']}")
 
 
 @contextmanager
@@ -23,18 +44,17 @@ def run_progress(title: str, total_s: float) -> Iterator[Callable[["RunProgress"
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.completed:.1f} / {task.total:.1f} s"),
-        TextColumn("{task.fields[figures]}"),
     )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        row = bar.add_task(f"{title}: starting", total=total_s, figures="")
+    with StateBar(*columns) as bar:
+        row = bar.add_task(f"{title}: starting", total=total_s, state="")
 
         def show(progress: "RunProgress") -> None:
-            figures = (
+            state = (
                 f"{progress.real_time_factor:.2f} x real time, object at {progress.angle_error_deg:.1f} deg, "
                 f"{progress.position_error_mm:.1f} mm from the goal"
             )
             completed = min(progress.simulated_s, total_s)
-            bar.update(row, description=title, completed=completed, figures=figures)
+            bar.update(row, description=title, completed=completed, state=state)
 
         yield show
 

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
+from contact_mpc.cli.run_output import StateBar
 from contact_mpc.errors import StackError
 from contact_mpc.evaluation.campaign import run_parallel
 from contact_mpc.evaluation.cases import make_cases
@@ -47,7 +48,7 @@ def run_trials(
     outcomes: dict[int, TrialOutcome] = {}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     is_interrupted, failure = False, ""
-    with Progress(*columns, TextColumn("{task.fields[state]}"), console=Console(stderr=True)) as bar:
+    with StateBar(*columns) as bar:
         row = bar.add_task(title, total=len(tasks), state="")
         results = run_parallel(run_trial, tasks, jobs, backend)
         try:

@@ -16,10 +16,10 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.table import Table
 
+from contact_mpc.cli.run_output import StateBar
 from contact_mpc.cli.plan_tree import candidates
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit, require_writable
 from contact_mpc.cli.trials import DisturbanceScale
@@ -72,13 +72,12 @@ def execution(
     tasks = [(path, seed + k, *options) for path in paths.values() for k in range(seeds)]
     trials: dict[str, list[dict[str, Any]]] = {name: [] for name in paths}
     is_interrupted = False
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[last]}"))
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        row = bar.add_task("study execution", total=len(tasks), last="")
+    with StateBar(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()) as bar:
+        row = bar.add_task("study execution", total=len(tasks), state="")
         try:
             for index, trial in run_parallel(run_seed, tasks, jobs):
                 trials[tasks[index][0].stem].append(trial)
-                bar.update(row, advance=1, last=_line(tasks[index][0].stem, trial))
+                bar.update(row, advance=1, state=_line(tasks[index][0].stem, trial))
         except KeyboardInterrupt:
             is_interrupted = True
     found = {name: summarise(items, ways) for name, items in trials.items() if items}

@@ -14,10 +14,10 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.table import Table
 
+from contact_mpc.cli.run_output import StateBar
 from contact_mpc.cli.compiling import compile_first
 from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit, require_writable
 from contact_mpc.errors import ContactMpcError
@@ -87,13 +87,12 @@ def generality(
     cells = [(hand, thing, folder, options) for hand in hands or HANDS for thing in objects or OBJECTS]
     rows: dict[int, dict[str, Any]] = {}
     is_interrupted = False
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[last]}"))
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        line = bar.add_task("study generality", total=len(cells), last="")
+    with StateBar(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()) as bar:
+        line = bar.add_task("study generality", total=len(cells), state="")
         try:
             for index, row in run_parallel(run_cell, cells, jobs):
                 rows[index] = row
-                bar.update(line, advance=1, last=f"{row['hand']}, {row['object']}: {describe_cell(row)}")
+                bar.update(line, advance=1, state=f"{row['hand']}, {row['object']}: {describe_cell(row)}")
         except KeyboardInterrupt:
             is_interrupted = True
     result = summarise([rows[index] for index in sorted(rows)], options, len(cells))
