@@ -20,6 +20,7 @@ REPORT = ["plotly>=7,<8"]
 VIEW = ["trimesh>=4.5,<6", "viser>=1.0,<2"]
 PENALTY = ["manifold3d>=3.5,<4", "pybullet>=3.2.7,<4"]
 CONTACT_IMPLICIT = ["casadi>=3.8,<3.9"]
+CLUSTER = ["distributed>=2025.1", "ray>=2.40,<3"]
 DOCS = ["furo>=2025", "myst-parser>=5,<6", "pillow>=11", "sphinx>=9,<10", "websockets>=14"]
 EXAMPLES = ["matplotlib>=3.9,<4"]
 TEST = ["hypothesis>=6.170", "pytest>=8.3,<10", "pytest-timeout>=2.4,<3"]  # `colcon test` runs pytest where it is named
@@ -30,6 +31,7 @@ DEV = [
     *EXAMPLES,
     *CONTACT_IMPLICIT,
     *PENALTY,
+    *CLUSTER,
     "libigl>=2.6,<3",
     "colcon-common-extensions>=0.3",
     "ipython>=9,<10",
@@ -98,6 +100,7 @@ setup(
         "view": VIEW,
         "contact-implicit": CONTACT_IMPLICIT,
         "penalty": PENALTY,
+        "cluster": CLUSTER,
         "examples": [*EXAMPLES, *DRAKE],
         "demo": [*ROS, *DRAKE, *BAGS, *REPORT],
         "demo-sourced-ros": [*DRAKE, *BAGS, *REPORT],

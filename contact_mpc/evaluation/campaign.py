@@ -2,10 +2,9 @@
 
 A worker that is killed costs the trials that were under way another run. Workers whose parent is killed end themselves.
 
-The default backend `loky` starts processes on this machine. `dask` sends the trials to the scheduler that
-DASK_SCHEDULER_ADDRESS names (a local cluster without), `ray` to the cluster that RAY_ADDRESS names; both need their
-package, which is no dependency, and this package in the same version on every machine. The outcome of a trial depends
-on its spec and seed alone, so not on the backend, apart from the wall times of its solves.
+The default backend `loky` starts processes on this machine. `dask` and `ray` send the trials to a `cluster`; both need
+the extra of that name. The outcome of a trial depends on its spec and seed alone, so not on the backend, apart from the
+wall times of its solves.
 """
 
 import logging
@@ -23,12 +22,14 @@ from typing import Any, TypeVar
 from joblib import Parallel, delayed, parallel_config
 
 from contact_mpc.errors import ConfigError, StackError
+from contact_mpc.evaluation.cluster import run_on_dask, run_on_ray
 
 T = TypeVar("T")
 DEATHS = 3  # of workers in a row, without an outcome in between, that end a campaign
 ORPHAN_POLL_S = 1.0
 logger = logging.getLogger(__name__)
-BACKENDS = {"loky": "joblib", "dask": "distributed", "ray": "ray"}
+BACKENDS = {"loky": "joblib", "dask": "distributed", "ray": "ray"}  # and the package of each
+ON_CLUSTER = {"dask": run_on_dask, "ray": run_on_ray}
 
 
 def run_parallel(
@@ -58,11 +59,16 @@ def run_parallel(
         for index, arguments in enumerate(tasks):
             yield index, work(*arguments)
         return
+    jobs = min(jobs, len(tasks))
+    check_backend(backend)
+    if backend in ON_CLUSTER:
+        yield from ON_CLUSTER[backend](work, tasks, jobs, DEATHS)
+        return
     waiting, deaths = dict(enumerate(tasks)), 0
-    with parallel_config(n_jobs=min(jobs, len(tasks)), **_settings(backend)):
+    with parallel_config(n_jobs=jobs, backend="loky", idle_worker_timeout=3600, inner_max_num_threads=1):
         while waiting:
             try:
-                with closing(_run_once(work, waiting, os.getpid() if backend == "loky" else 0)) as results:
+                with closing(_run_once(work, waiting, os.getpid())) as results:
                     for index, outcome in results:
                         del waiting[index]
                         deaths = 0
@@ -100,22 +106,6 @@ def check_backend(backend: str) -> None:
         raise ConfigError(f"--backend {backend} needs the package {package}; install it with: pip install {package}")
 
 
-def _settings(backend: str) -> dict[str, Any]:
-    """Return joblib's settings of a backend, after connecting to its cluster."""
-    check_backend(backend)
-    if backend == "loky":
-        return {"backend": "loky", "idle_worker_timeout": 3600, "inner_max_num_threads": 1}
-    if backend == "dask":
-        from distributed import Client  # registers itself as joblib's default
-
-        Client()
-    else:
-        from ray.util.joblib import register_ray
-
-        register_ray()
-    return {"backend": backend}
-
-
 @contextmanager
 def _deferred_interrupts() -> Iterator[None]:
     """Hold back Ctrl-C; processes started meanwhile never see it, though it reaches the whole process group."""
@@ -127,8 +117,7 @@ def _deferred_interrupts() -> Iterator[None]:
 
 
 def _numbered(work: Callable[..., T], index: int, arguments: tuple[Any, ...], parent: int) -> tuple[int, T]:
-    if parent:
-        _end_with(parent)
+    _end_with(parent)
     return index, work(*arguments)
 
 
