@@ -76,7 +76,7 @@ def test_data_keep_their_folders_below_share(setup_arguments: dict[str, Any]) ->
 
 def test_every_executable_has_a_main_function(setup_arguments: dict[str, Any]) -> None:
     scripts = setup_arguments["entry_points"]["console_scripts"]
-    assert len(scripts) == 12
+    assert len(scripts) == 13
     for script in scripts:
         module, _, function = script.partition(" = ")[2].partition(":")
         source = (ROOT / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")

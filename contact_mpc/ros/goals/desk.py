@@ -213,8 +213,8 @@ class GoalDesk:
             self.ledger.end("lost", f"the tracker holds: {tracker_status}, {self.way}")
             self._running.forget()
         elif self._running.is_over(self._t_ns, self._task.hold_s):
-            allowed = f"allowed {self._task.tolerance_deg:g} deg, {self._task.tolerance_mm:g} mm"
-            self.ledger.end("missed", self._unseen or f"{self.way} ({allowed})")
+            angle_deg, distance_mm = self.way.tolerances
+            self.ledger.end("missed", self._unseen or f"{self.way} (allowed {angle_deg:g} deg, {distance_mm:g} mm)")
         return None
 
     def _stay(self) -> HandOver:

@@ -18,11 +18,13 @@ SAME_RAD, SAME_M = 2e-3, 2e-4  # goals closer than this are the same
 
 @dataclass(frozen=True)
 class ObjectGoal:
-    """Where the object shall go, and the stamp by which who asked knows it."""
+    """Where the object shall go, and the stamp by which who asked knows it; tolerances, 0: the task's."""
 
     stamp_ns: int
     R: FloatArray
     p: FloatArray
+    tolerance_deg: float = 0.0
+    tolerance_mm: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,15 @@ class Way:
     @property
     def is_within(self) -> bool:
         """Whether the object is within the tolerances of its goal."""
-        return self.angle_deg <= self._task.tolerance_deg and self.distance_mm <= self._task.tolerance_mm
+        angle_deg, distance_mm = self.tolerances
+        return self.angle_deg <= angle_deg and self.distance_mm <= distance_mm
+
+    @property
+    def tolerances(self) -> tuple[float, float]:
+        """Of the goal, deg and mm; the task's where it has none."""
+        goal, task = self.goal, self._task
+        own = (0.0, 0.0) if goal is None else (goal.tolerance_deg, goal.tolerance_mm)
+        return own[0] or task.tolerance_deg, own[1] or task.tolerance_mm
 
     def has_arrived(self, t_ns: int) -> bool:
         """Whether it has been within the tolerances for long enough."""

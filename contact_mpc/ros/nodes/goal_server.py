@@ -1,8 +1,9 @@
 """Node that takes goals for the object while the stack runs: `goal_pose` in, references for the tracker out.
 
-What becomes of a goal stands on `goal_status`, latched: state, progress, error to go, and why one was refused.
-`~/cancel` lets the object come to rest on its way, `~/hold` leaves it to the bridge until the next goal. Plans are
-searched by another process; nothing here or in the bridge waits for it.
+Where the package of `interfaces/` is built, `move_object` is an action, too. What becomes of a goal stands on
+`goal_status`, latched: state, progress, error to go, and why one was refused. `~/cancel` lets the object come to rest
+on its way, `~/hold` leaves it to the bridge until the next goal. Plans are searched by another process; nothing here or
+in the bridge waits for it.
 """
 
 import sys
@@ -24,6 +25,7 @@ from contact_mpc.model.rotations import matrix_to_quaternion
 from contact_mpc.planning.goal import require_goals
 from contact_mpc.ros.goals.desk import GoalDesk
 from contact_mpc.ros.goals.goal import HandOver, ObjectGoal
+from contact_mpc.ros.goals.move_object import MoveObjectServer, find_action_type
 from contact_mpc.ros.goals.search import PlanSearch
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.messages.qos import TOPICS
@@ -66,6 +68,7 @@ class GoalServerNode(ContactNode):
         super().__init__("goal_server")
         self._desk: GoalDesk | None = None
         self._search: PlanSearch | None = None
+        self._action: MoveObjectServer | None = None
         for name in ("cancel", "hold"):
             self.create_service(Trigger, f"~/{name}", lambda request, answer, name=name: self._on_request(name, answer))
         self.create_steady_timer(TURN_S, self._turn)
@@ -80,6 +83,9 @@ class GoalServerNode(ContactNode):
         self._search = PlanSearch(self.config.task)
         self._desk = GoalDesk(task, self._search)
         self._desk.speed_share = self.config.speed_share
+        action_type = find_action_type()
+        if action_type is not None:
+            self._action = MoveObjectServer(self, action_type, self._on_action, self._cancel)
         self._halves: dict[type, bytes] = {}
         self._plan: CommandPlan | None = None
         self._tracker_status, self._said, self._next_status_s = "", ("", "", 0), 0.0
@@ -102,6 +108,9 @@ class GoalServerNode(ContactNode):
         if self._search is not None:
             self._search.close()
         self._search = self._desk = None
+        if self._action is not None:
+            self._action.destroy()
+        self._action = None
 
     def tune(self, _changes: dict[str, Any]) -> None:
         """Search the next ways at another speed."""
@@ -123,15 +132,29 @@ class GoalServerNode(ContactNode):
     # Inputs.
 
     def _on_goal(self, message: PoseStamped) -> None:
+        self._take(messages.from_stamp(message.header.stamp), message)
+
+    def _take(self, stamp_ns: int, message: PoseStamped, tolerance_deg: float = 0.0, tolerance_mm: float = 0.0) -> None:
         if not self.is_active or self._desk is None:
             return
-        stamp_ns = messages.from_stamp(message.header.stamp)
         try:
             if message.header.frame_id not in FRAMES:
                 raise InputError(f"frame '{message.header.frame_id}' is not known here; send poses in 'world'")
-            self._desk.take_goal(ObjectGoal(stamp_ns, *messages.read_pose(message.pose)))
+            if not (0.0 <= tolerance_deg < 360.0 and 0.0 <= tolerance_mm < 1e4):
+                raise InputError(
+                    f"tolerances {tolerance_deg:g} deg, {tolerance_mm:g} mm; expected 0 (the task's) or more"
+                )
+            goal = ObjectGoal(stamp_ns, *messages.read_pose(message.pose), tolerance_deg, tolerance_mm)
+            self._desk.take_goal(goal)
         except InputError as error:
             self._desk.ledger.refuse(stamp_ns, str(error))
+
+    def _on_action(self, stamp_ns: int, request: Any) -> None:
+        self._take(stamp_ns, request.goal, request.tolerance_deg, request.tolerance_mm)
+
+    def _cancel(self) -> None:
+        if self._desk is not None:
+            self._hand_over(self._desk.cancel())
 
     def _on_plan(self, message: JointTrajectory) -> None:
         try:
@@ -175,6 +198,8 @@ class GoalServerNode(ContactNode):
             unseen = f"the estimate is {self._estimate_status}" if self._estimate_status in STALE else ""
             self._hand_over(self._desk.update(*state, u, self._tracker_status, unseen))
         ledger = self._desk.ledger
+        if self._action is not None:
+            self._action.look(ledger, self._desk.way)
         said = (ledger.state, ledger.message, ledger.counts["goals"])
         if said != self._said or now_s >= self._next_status_s:
             self._said, self._next_status_s = said, now_s + STATUS_PERIOD_S
@@ -197,7 +222,10 @@ class GoalServerNode(ContactNode):
         response.success = self.is_active and self._desk is not None
         response.message = "the goal server is not active; activate it first"
         if response.success and self._desk is not None:
-            self._hand_over(self._desk.cancel() if name == "cancel" else self._desk.hold())
+            if name == "cancel":
+                self._cancel()
+            else:
+                self._hand_over(self._desk.hold())
             response.message = self._desk.ledger.message
         return response
 
