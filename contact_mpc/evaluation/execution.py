@@ -43,7 +43,7 @@ MOST_DEG, MOST_MM = 5.0, 10.0  # of success, or the problem's tolerances where t
 HOLD_S = 2.0
 DROP_DISTANCE_M = 0.3  # from the plan: lost for good
 REPLANNED_TIMES, REPLANNED_S = 3.0, 30.0  # time of an execution that plans again: so often the plan's, and so much more
-STARTS_AT = 0.02  # rad, m: contact samples displace the object; a plan that starts further away is another problem's
+STARTS_AT = 0.02  # rad, m: a plan whose object starts further away, and than contact samples move it, is another's
 NEVER_DEG, NEVER_M, NEVER_S = 1e4, 1e3, 1e4
 UNJUDGED_MM = 1e6  # where no coordinate of the objects is a distance
 
@@ -98,10 +98,11 @@ def task_of_plan(problem: Problem, plan: Plan, duration_s: float | None = None) 
     if plan.provenance.get("system") != system.name or digest != system.digest:
         raise PlanError(f"a plan of system '{plan.provenance.get('system')}', not of this '{system.name}'; plan again")
     away = system.difference(problem.configuration(problem.start_u), plan.q[0])[: system.n_v_u]
-    if np.max(np.abs(away)) > STARTS_AT:
+    allowed = max(STARTS_AT, problem.file.contacts.hold_m / problem.file.rrt.length_m)
+    if np.max(np.abs(away)) > allowed:
         raise PlanError(
             f"the plan starts with the object {np.max(np.abs(away)):.3g} rad or m from the start of {problem.path}, "
-            f"allowed {STARTS_AT:g}; plan again, or give the problem that it was made for"
+            f"allowed {allowed:.2g}; plan again, or give the problem that it was made for"
         )
     (R, p), (R_goal, p_goal) = system.object_pose(plan.q[0]), system.object_pose(problem.configuration(problem.goal_u))
     turn = rotation_log(np.ascontiguousarray(R_goal @ R.T))

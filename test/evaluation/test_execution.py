@@ -45,6 +45,15 @@ def test_plan_that_starts_elsewhere_is_refused_with_the_distance(problem: Proble
         task_of_plan(problem, replace(plan, q=q))
 
 
+def test_plan_may_start_as_far_away_as_grasping_may_move_the_object(problem: Problem) -> None:
+    contacts = problem.file.contacts.model_copy(update={"hold_m": 0.25 * problem.file.rrt.length_m})
+    loose = replace(problem, file=problem.file.model_copy(update={"contacts": contacts}))
+    plan = resting_plan(problem)
+    q = plan.q.copy()
+    q[:, 0] += 0.2
+    assert np.array_equal(task_of_plan(loose, replace(plan, q=q)).start_q, q[0])
+
+
 def test_plan_of_another_system_is_refused(problem: Problem) -> None:
     with pytest.raises(PlanError, match="of system 'planar_pushing', not of this 'planar_hand_ball'"):
         task_of_plan(load_problem("planar_hand_ball"), resting_plan(problem))
