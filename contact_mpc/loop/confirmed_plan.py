@@ -16,7 +16,7 @@ import numpy as np
 
 from contact_mpc.errors import PlanError
 from contact_mpc.planning.tree.problem import Problem
-from contact_mpc.planning.tree.segments import FREE_S, OFF_RAD, Physics, TreeSegments, object_distance
+from contact_mpc.planning.tree.segments import FREE_S, Physics, TreeSegments, object_distance
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
 
@@ -114,7 +114,9 @@ def confirm(
             break
         ways = world.ways(q, segment.plan, row_s=ROWS_S)
         ends = ways.q[:, -1]
-        robustness.append(float(np.mean([object_distance(problem, ends[0], end) <= OFF_RAD for end in ends])))
+        robustness.append(
+            float(np.mean([object_distance(problem, ends[0], end) <= problem.file.parts.off_rad for end in ends]))
+        )
         begin_s = float(times_s[-1][-1])
         least = int(np.searchsorted(ways.times_s, segment.plan.times_s[-1] + LEAST_PAUSE_S))
         count = _rows_to_rest(problem, ways.q[0], least)

@@ -2,6 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from contact_mpc.planning.tree.parts_config import PartsConfig
 from contact_mpc.planning.tree.search_config import SearchConfig
 from contact_mpc.planning.tree.timing import TimingConfig
 from contact_mpc.settings.names import FileName, Name
@@ -147,6 +148,7 @@ class ProblemFile(_Frozen):
         default=0.25, gt=0.0, description="most that an object moves in a step of a plan, global metric, rad"
     )
     search: SearchConfig = SearchConfig()
+    parts: PartsConfig = PartsConfig()
     timing: TimingConfig = TimingConfig()
     refinement: dict[str, float | int | str] = Field(
         default_factory=dict, description="parameters of the trajectory optimisation of segments"

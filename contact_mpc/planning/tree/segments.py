@@ -29,16 +29,6 @@ from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
 from contact_mpc.task.segment import Segment
 
-ARRIVED = 0.7  # tolerances of the goal within which the object has arrived: estimates are noisy
-PLANNED = 0.4  # tolerances within which new plans shall end
-MOST_DEG, MOST_MM = 5.0, 10.0  # tolerances of arrival, or the problem's where tighter
-PIECE_RAD = 0.5  # way of the object, global metric, after which a held part pauses: errors do not add up beyond it
-FREE_RAD, HELD_RAD, LAST_RAD = 0.02, 0.012, 0.004  # errors of parts in physics that are left as they are
-MENDS, MEND_S, MENDED = 2, 1.5, 0.5  # tries to bring an object back without a new plan, their time, the error left
-OFF_RAD = 0.08  # error of the object, global metric, from which the rest of a plan is left
-REST_S = 3.0  # longest wait for the object to come to rest after a part
-LEFT, REFUSALS = 0.5, 3  # error left in physics, of a part's way, from which other plans are tried first; how many
-ATTEMPTS = 4  # seeds tried from one state before there is said to be no plan
 SEED_STEP = 7_919_000_000  # between the seeds of plans that follow one another
 FREE_S = "free_s"  # of a plan's provenance: intervals between grasps, s
 
@@ -81,13 +71,13 @@ def object_distance(problem: Problem, q: FloatArray, q_ref: FloatArray) -> float
 
 
 def cut_long(problem: Problem, parts: list[Part]) -> list[Part]:
-    """Return parts of which those in a grasp move the object by `PIECE_RAD` at most, as far as their rows allow."""
+    """Return parts of which those in a grasp move the object by `piece_rad` at most, as far as their rows allow."""
     pieces = []
     for part in parts:
         q = part.plan.q
         steps = [0.0, *(object_distance(problem, b, a) for a, b in zip(q[:-1], q[1:], strict=True))]
         way = np.cumsum(steps)
-        count = 1 if part.is_free else max(1, int(np.ceil(way[-1] / PIECE_RAD)))
+        count = 1 if part.is_free else max(1, int(np.ceil(way[-1] / problem.file.parts.piece_rad)))
         edges = np.unique(np.searchsorted(way, way[-1] * np.arange(1, count) / count))
         rows = [0, *(int(k) for k in edges if 0 < k < len(q) - 1), len(q) - 1]
         for first, last in zip(rows[:-1], rows[1:], strict=True):
@@ -144,34 +134,41 @@ class TreeSegments:
     ) -> None:
         self.problem, self._is_tracked, self._physics, self._plans_again = problem, is_tracked, physics, plans_again
         self._planner: TreePlanner | None = None
-        self._tolerances = min(MOST_DEG, problem.file.tolerance_deg), min(MOST_MM, problem.file.tolerance_mm)
+        self._config = config = problem.file.parts
+        self._tolerances = (
+            min(config.most_deg, problem.file.tolerance_deg),
+            min(config.most_mm, problem.file.tolerance_mm),
+        )
         self._parts: list[Part] = []
-        self._seed, self._mends_left = 0, MENDS
+        self._seed, self._mends_left = 0, self._config.mends
 
     def begin(self, plan: Plan) -> None:
         """Follow a plan from its start to the goal that it was made for."""
         objects = plan.provenance.get("parameters", {}).get("objects", {})
         self.problem = with_goal(self.problem, {name: item["goal"] for name, item in objects.items()})
-        self._planner, self._mends_left = None, MENDS
+        self._planner, self._mends_left = None, self._config.mends
         self._parts, self._seed = self._split(plan), int(plan.provenance.get("seed", 0))
 
     def next_segment(self, q: FloatArray, u: FloatArray) -> Segment | None:
         """Return the part that is due from the state q (n_q,) under the command u (n_a,); None at the goal."""
         angle, distance = self.problem.errors(q)
-        if angle <= ARRIVED * self._tolerances[0] and distance <= ARRIVED * self._tolerances[1]:
+        if (
+            angle <= self._config.arrived * self._tolerances[0]
+            and distance <= self._config.arrived * self._tolerances[1]
+        ):
             self._parts = []
             return None
         if not self._plans_again and not self._parts:
             return Segment(None, reason="the plan has ended")
         target = self._parts[0].plan.q[0] if self._parts else self.problem.configuration(self.problem.goal_u)
-        if self._plans_again and (not self._parts or object_distance(self.problem, q, target) > OFF_RAD):
+        if self._plans_again and (not self._parts or object_distance(self.problem, q, target) > self._config.off_rad):
             mended = self._mended(q, u, target)
             if mended is not None:
                 return self._hand_out(mended, is_free=False)
             reason = self._plan_again(q, u)
             if reason:
                 return Segment(None, reason=reason)
-        self._mends_left = MENDS
+        self._mends_left = self._config.mends
         if self._physics is None:
             part = self._parts.pop(0)
             return self._hand_out(shifted(part, u), part.is_free)
@@ -180,45 +177,53 @@ class TreeSegments:
     def _corrected(self, physics: Physics, q: FloatArray, u: FloatArray) -> Segment:
         """Return the next part as corrected in physics; where it fails there, that of a new plan, or the least bad."""
         goal = self.problem.configuration(self.problem.goal_u)
-        least, best = 1.0 if self._plans_again else np.inf, Segment(None, reason=f"{REFUSALS} plans fail in physics")
+        least, best = (
+            1.0 if self._plans_again else np.inf,
+            Segment(None, reason=f"{self._config.refusals} plans fail in physics"),
+        )
         best_parts: list[Part] = []
-        for count in range(REFUSALS if self._plans_again else 1):
+        for count in range(self._config.refusals if self._plans_again else 1):
             if count > 0 and self._plan_again(q, u):
                 break
             part = self._parts.pop(0)
             target = part.plan.q[-1] if self._parts else goal
-            enough = FREE_RAD if part.is_free else HELD_RAD if self._parts else LAST_RAD
+            enough = self._config.free_rad if part.is_free else self._enough()
             found = physics.corrected(self.problem, q, shifted(part, u), target, enough)
-            left = found.error / max(OFF_RAD / LEFT, object_distance(self.problem, q, target))
+            left = found.error / max(self._config.off_rad / self._config.left, object_distance(self.problem, q, target))
             if left < least:
                 least, best, best_parts = left, self._hand_out(found.plan, part.is_free), self._parts
-            if left <= LEFT:
+            if left <= self._config.left:
                 break
         self._parts = best_parts
         return best
 
+    def _enough(self) -> float:
+        """Return the error of a part in a grasp that is left as it is."""
+        return self._config.held_rad if self._parts else self._config.last_rad
+
     def _hand_out(self, plan: Plan, is_free: bool) -> Segment:
-        return Segment(plan, self._is_tracked and not is_free, rest_s=REST_S)
+        return Segment(plan, self._is_tracked and not is_free, rest_s=self._config.rest_s)
 
     def _mended(self, q: FloatArray, u: FloatArray, target: FloatArray) -> Plan | None:
         """Return commands by which the present grasp brings the object to that of a target; None where it cannot."""
         if self._physics is None or self._mends_left == 0:
             return None
         self._mends_left -= 1
-        times_s = np.linspace(0.0, MEND_S, 4)
+        times_s = np.linspace(0.0, self._config.mend_s, 4)
         still = Plan(times_s, np.tile(q, (4, 1)), np.tile(u, (4, 1)), np.zeros((4, len(u))), np.zeros((4, 0, 3)), {})
-        found = self._physics.corrected(self.problem, q, still, target, HELD_RAD if self._parts else LAST_RAD)
-        return found.plan if found.error <= MENDED * found.error_before else None
+        found = self._physics.corrected(self.problem, q, still, target, self._enough())
+        return found.plan if found.error <= self._config.mended * found.error_before else None
 
     def _plan_again(self, q: FloatArray, u: FloatArray) -> str:
         """Put the parts of a plan from (q, u) in place of those left; return why there is none, "" where there is."""
         if self._planner is None:
-            self._planner = TreePlanner(with_tolerances(self.problem, *(PLANNED * item for item in self._tolerances)))
+            tolerances = (self._config.planned * item for item in self._tolerances)
+            self._planner = TreePlanner(with_tolerances(self.problem, *tolerances))
         start, reason = (self._at_rest(q, u), u), ""
         goal = self._planner.goal
         left = object_distance(self.problem, q, goal)
         self._parts = []
-        for _ in range(ATTEMPTS):
+        for _ in range(self._config.attempts):
             self._seed += SEED_STEP
             try:
                 plan = plan_globally(self._planner, self._seed, start=start).plan

@@ -1,5 +1,6 @@
 """Parts of a tree's plan: cut where fingers change grasps, left where the object is not where the plan has it."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,9 +8,12 @@ import pytest
 
 from contact_mpc.errors import PlanError
 from contact_mpc.planning.tree import segments
+from contact_mpc.planning.tree.parts_config import PartsConfig
 from contact_mpc.planning.tree.problem import Problem, load_problem
-from contact_mpc.planning.tree.segments import FREE_S, OFF_RAD, Part, TreeSegments, shifted, split_plan
+from contact_mpc.planning.tree.segments import FREE_S, Part, TreeSegments, shifted, split_plan
 from contact_mpc.task.plan import Plan
+
+PARTS = PartsConfig()
 
 
 @pytest.fixture(scope="module")
@@ -75,13 +79,13 @@ def test_plan_is_left_where_the_object_is_elsewhere_and_no_plan_is_told(
     plan = make_plan(problem, [(0.0, 2.0)])
     planner.begin(plan)
     away = plan.q[0].copy()
-    away[2] += 0.9 * OFF_RAD
+    away[2] += 0.9 * PARTS.off_rad
     assert planner.next_segment(away, plan.u[0]).plan is not None
     planner.begin(plan)
-    away[2] += 0.2 * OFF_RAD
+    away[2] += 0.2 * PARTS.off_rad
     found = planner.next_segment(away, plan.u[0])
     assert found is not None and found.plan is None and found.reason == "no tree"
-    assert len({seed for seed, _ in starts}) == segments.ATTEMPTS
+    assert len({seed for seed, _ in starts}) == PARTS.attempts
     assert abs(starts[0][1][2] - away[2]) < 1e-3  # from where it was measured
 
 
@@ -106,12 +110,12 @@ def test_long_parts_pause_and_each_piece_is_corrected_to_where_the_plan_has_it(p
         segment = planner.next_segment(q, plan.u[0])
         assert segment is not None and segment.plan is not None
         ends.append(segment.plan.q[-1][2])
-        assert segment.plan.q[-1][2] - q[2] <= segments.PIECE_RAD + 1.0 / 12 + 1e-9
+        assert segment.plan.q[-1][2] - q[2] <= PARTS.piece_rad + 1.0 / 12 + 1e-9
         q = segment.plan.q[-1]
     assert len(ends) >= 2
     assert [target[2] for target, _ in engine.targets[:-1]] == ends[:-1]
     assert engine.targets[-1][0][2] == pytest.approx(np.pi)  # the last piece ends at the goal, not where the plan does
-    assert [enough for _, enough in engine.targets] == [*[segments.HELD_RAD] * (len(ends) - 1), segments.LAST_RAD]
+    assert [enough for _, enough in engine.targets] == [*[PARTS.held_rad] * (len(ends) - 1), PARTS.last_rad]
 
 
 def test_grasp_mends_an_error_before_a_new_plan_is_made_and_no_more_often_than_allowed(
@@ -123,14 +127,14 @@ def test_grasp_mends_an_error_before_a_new_plan_is_made_and_no_more_often_than_a
     monkeypatch.setattr(segments, "plan_globally", refuse)
     plan = make_plan(problem, [])
     away = plan.q[0].copy()
-    away[2] += 2.0 * OFF_RAD
-    planner = TreeSegments(problem, physics=Engine(left=0.9 * segments.MENDED))
+    away[2] += 2.0 * PARTS.off_rad
+    planner = TreeSegments(problem, physics=Engine(left=0.9 * PARTS.mended))
     planner.begin(plan)
-    for _ in range(segments.MENDS):
+    for _ in range(PARTS.mends):
         mend = planner.next_segment(away, plan.u[0])
         assert mend is not None and mend.plan is not None and np.array_equal(mend.plan.u, np.tile(plan.u[0], (4, 1)))
     assert planner.next_segment(away, plan.u[0]).reason == "no tree"
-    planner = TreeSegments(problem, physics=Engine(left=1.1 * segments.MENDED))
+    planner = TreeSegments(problem, physics=Engine(left=1.1 * PARTS.mended))
     planner.begin(plan)
     assert planner.next_segment(away, plan.u[0]).reason == "no tree"
 
@@ -149,8 +153,9 @@ def test_other_plans_are_tried_where_a_part_fails_in_physics_and_what_leads_away
     problem: Problem, monkeypatch: pytest.MonkeyPatch, left: float, plans: int, is_played: bool
 ) -> None:
     plan = make_plan(problem, [])
-    planner = TreeSegments(problem, physics=Engine(left=left * segments.LEFT * np.pi))  # one part, to the goal
-    monkeypatch.setattr(segments, "PIECE_RAD", 10.0)
+    file = problem.file.model_copy(update={"parts": PartsConfig(piece_rad=10.0)})
+    whole = replace(problem, file=file)
+    planner = TreeSegments(whole, physics=Engine(left=left * PARTS.left * np.pi))  # one part, to the goal
     seeds = [3]
 
     def again(_planner: object, seed: int, start: tuple[np.ndarray, np.ndarray]) -> SimpleNamespace:

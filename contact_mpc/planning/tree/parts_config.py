@@ -1,0 +1,40 @@
+"""How the parts of a plan are handed out, corrected in physics and given up: section `parts` of a planning file."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class PartsConfig(BaseModel):
+    """What was tuned on all systems alike; distances are those of the objects in the global metric, rad."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    most_deg: float = Field(default=5.0, gt=0.0, le=180.0, description="tolerance of arrival where looser, deg")
+    most_mm: float = Field(default=10.0, gt=0.0, le=1000.0, description="tolerance of arrival where looser, mm")
+    arrived: float = Field(
+        default=0.7, gt=0.0, le=1.0, description="tolerances within which the object has arrived: estimates are noisy"
+    )
+    planned: float = Field(default=0.4, gt=0.0, le=1.0, description="tolerances within which new plans shall end, -")
+    piece_rad: float = Field(
+        default=0.5, gt=0.0, le=100.0,
+        description="way of the object after which a held part pauses, rad: errors do not add up beyond it",
+    )  # fmt: skip
+    free_rad: float = Field(default=0.02, gt=0.0, le=1.0, description="error that stays after fingers moved, rad")
+    held_rad: float = Field(default=0.012, gt=0.0, le=1.0, description="error that stays after a part in a grasp, rad")
+    last_rad: float = Field(default=0.004, gt=0.0, le=1.0, description="error that stays after the last part, rad")
+    mends: int = Field(default=2, ge=0, le=100, description="tries to bring an object back without a new plan")
+    mend_s: float = Field(default=1.5, gt=0.0, le=60.0, description="time of such a try, s")
+    mended: float = Field(default=0.5, gt=0.0, lt=1.0, description="share of the error that may be left after one")
+    off_rad: float = Field(
+        default=0.08, gt=0.0, le=10.0, description="error from which the rest of a plan is left, rad"
+    )
+    rest_s: float = Field(
+        default=3.0, ge=0.0, le=60.0, description="longest wait for the object to come to rest after a part, s"
+    )
+    left: float = Field(
+        default=0.5, gt=0.0, le=1.0,
+        description="error left in physics, as share of a part's way, from which other plans are tried first",
+    )  # fmt: skip
+    refusals: int = Field(default=3, ge=1, le=100, description="plans tried then")
+    attempts: int = Field(
+        default=4, ge=1, le=100, description="seeds tried from one state before there is said to be no plan"
+    )
