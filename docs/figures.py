@@ -1,5 +1,9 @@
-"""Figures of the concept pages, from the package's own systems: `make figures` writes docs/images/*.png."""
+"""Figures of the pages, from the package's own systems and examples: `make figures` writes docs/images.
 
+With names of examples as arguments, these examples' figures alone.
+"""
+
+import sys
 from pathlib import Path
 
 import matplotlib
@@ -10,12 +14,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
+from contact_mpc.examples.plotting import STYLE
+from contact_mpc.examples.registry import EXAMPLES, run_example
+from contact_mpc.examples.result import Settings
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.task.task import load_task
 
 IMAGES = Path(__file__).resolve().parent / "images"
 RADIUS_M, GAP_M = 0.05, 0.02  # of finger and block, and between them
 KAPPAS_PER_J = (1e2, 1e3, 1e4)
+OF_THE_TALKS = [name for name in EXAMPLES if ".claims." in EXAMPLES[name].target]
 
 
 def draw_smoothing(path: Path) -> None:
@@ -57,7 +65,18 @@ def draw_derivatives(path: Path) -> None:
     figure.savefig(path, dpi=120)
 
 
+def draw_example(name: str, folder: Path) -> None:
+    """Run an example and draw its figures, small enough for a page."""
+    with plt.rc_context({**STYLE, "savefig.dpi": 80}):
+        for title, draw in run_example(name, Settings()).plots.items():
+            draw().savefig(folder / f"{title}.png")
+
+
 if __name__ == "__main__":
-    IMAGES.mkdir(exist_ok=True)
+    (IMAGES / "talks").mkdir(parents=True, exist_ok=True)
+    for example in sys.argv[1:] or OF_THE_TALKS:
+        draw_example(example, IMAGES / "talks")
+    if sys.argv[1:]:
+        sys.exit()
     draw_smoothing(IMAGES / "smoothing.png")
     draw_derivatives(IMAGES / "derivatives.png")

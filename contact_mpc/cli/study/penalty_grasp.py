@@ -1,8 +1,9 @@
 """``contact-mpc study penalty_grasp``: grasps and parameters of seeds/002, beside Bullet and the paper.
 
-Grasps: every gripper with every object, held for a time. Energy: the three-fingered gripper shakes the sphere along x
-by a sine; the ratio is the object's kinetic energy over that of a body fixed to the gripper, 1 where nothing wobbles
-(figures 5 and 6), over stiffness g1, gain g_i and depth d_t. Everything runs in parallel through joblib.
+Grasps: every gripper with every object, held for a time. Energy: a gripper (the three-fingered one) shakes an object
+(the sphere) along x by a sine; the ratio is the object's kinetic energy over that of a body fixed to the gripper, 1
+where nothing wobbles (figures 5 and 6), over stiffness g1, gain g_i and depth d_t. Everything runs in parallel through
+joblib.
 """
 
 import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
@@ -37,6 +38,8 @@ def penalty_grasp(
     objects: Annotated[list[str] | None, typer.Option("--object", help="sphere, box or bunny; all by default.")] = None,
     duration: Annotated[float, typer.Option(min=0.2, max=60.0, help="Simulated seconds of a grasp.")] = 10.0,
     sweep: Annotated[bool, typer.Option(help="Energy ratios over stiffness, gain and depth.")] = True,
+    sweep_gripper: Annotated[str, typer.Option(help="What shakes in the sweep: 2p, 2, 3 or 4.")] = "3",
+    sweep_object: Annotated[str, typer.Option(help="What is shaken: sphere, box or bunny.")] = "sphere",
     jobs: Annotated[int, typer.Option(min=1, help="Runs at the same time.")] = 1,
     backend: Annotated[str, typer.Option(help="Who runs them, of joblib: loky, dask or ray.")] = "loky",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -44,7 +47,8 @@ def penalty_grasp(
     """Hold objects with grippers by penalty forces and in Bullet; sweep the parameters of the penalty."""
     check_backend(backend)
     grasps = [(g, thing, duration) for g in grippers or GRIPPERS for thing in objects or OBJECTS]
-    shakes = [*_sweep_stiffness(), *_sweep_depth()] if sweep else []
+    build_grasp(sweep_gripper, sweep_object)  # refuses what there is not before anything runs
+    shakes = [(sweep_gripper, sweep_object, *task) for task in (*_sweep_stiffness(), *_sweep_depth()) if sweep]
     tasks = [("grasp", *task) for task in grasps] + [("shake", *task) for task in shakes]
     found: dict[int, dict[str, Any]] = {}
     with Progress(console=Console(stderr=True), transient=True) as bar:
@@ -73,7 +77,7 @@ def _sweep_depth() -> list[tuple[float, float, float]]:
 
 
 def run_one(kind: str, *task: Any) -> dict[str, Any]:
-    """Run one grasp (gripper, object, duration, s) or one shake (factor on g1, g_i, d_t)."""
+    """Run one grasp (gripper, object, duration, s) or one shake (gripper, object, factor on g1, g_i, d_t)."""
     return _grasp(*task) if kind == "grasp" else _shake(*task)
 
 
@@ -88,17 +92,18 @@ def _grasp(gripper: str, thing: str, duration_s: float) -> dict[str, Any]:
     }
 
 
-def _shake(factor: float, gain_per_n: float, depth_m: float) -> dict[str, Any]:
+def _shake(gripper: str, thing: str, factor: float, gain_per_n: float, depth_m: float) -> dict[str, Any]:
     default = PenaltyParameters()
     parameters = PenaltyParameters(
         stiffness_n_per_m3=factor * default.stiffness_n_per_m3, damping_ns_per_m3=default.damping_ns_per_m3,
         gain_per_n=gain_per_n, gain_depth_m=depth_m, gain_cap=FREE_CAP,
     )  # fmt: skip
-    run = simulate_penalty(build_grasp("3", "sphere"), START_S + PERIOD_S, parameters, AMPLITUDE_M, sample=1)
+    run = simulate_penalty(build_grasp(gripper, thing), START_S + PERIOD_S, parameters, AMPLITUDE_M, sample=1)
     ratio = run.energy_ratio if not run.error else None
     return {
-        "stiffness_factor": factor, "gain_per_n": gain_per_n, "depth_mm": 1e3 * depth_m, "energy_ratio": ratio,
-        "error": run.error, "real_time_factor": run.real_time_factor,
+        "gripper": gripper, "object": thing, "stiffness_factor": factor, "gain_per_n": gain_per_n,
+        "depth_mm": 1e3 * depth_m, "energy_ratio": ratio, "error": run.error,
+        "real_time_factor": run.real_time_factor,
     }  # fmt: skip
 
 
@@ -116,8 +121,9 @@ def _table(result: dict[str, Any]) -> Table:
             cells += [f"{figures['real_time_factor']:.3f}"] if name == "penalty" else []
         table.add_row(*cells)
     for item in result["energy"]:
+        shaken = f"{item['gripper']}, {item['object']}: "
         ratio = f"ratio {item['energy_ratio']:.4f}" if item["energy_ratio"] is not None else item["error"]
-        name = f"{item['stiffness_factor']:g} g1, g_i {item['gain_per_n']:g} 1/N, d_t {item['depth_mm']:g} mm"
+        name = shaken + f"{item['stiffness_factor']:g} g1, g_i {item['gain_per_n']:g} 1/N, d_t {item['depth_mm']:g} mm"
         table.add_row(name, ratio, "", "", f"{item['real_time_factor']:.3f}")
     table.caption = "; ".join(f"paper, {key}: {text}" for key, text in PAPER.items())
     return table
