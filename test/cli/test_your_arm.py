@@ -5,7 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
@@ -27,8 +27,11 @@ def commands() -> list[list[str]]:
 
 
 @pytest.mark.drake
-@pytest.mark.skipif(find_spec("cmeel") is None, reason="pip install example-robot-data: the tutorial's arm")
 def test_five_commands_lead_from_a_urdf_to_a_push(tmp_path: Path) -> None:
+    try:
+        distribution("example-robot-data")
+    except PackageNotFoundError:
+        pytest.skip("example-robot-data is not installed: pip install example-robot-data brings the tutorial's arm")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     assert len(commands()) == 5
     for program, *words in commands():
