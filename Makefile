@@ -1,6 +1,6 @@
 # make demo   creates .venv, then turns a ball in a robot hand in closed loop and writes out/demo/report
 # make test   adds the development tools and runs every test; make test-core and make test-ros are its two halves
-#             (TESTS=test/folder: those alone, one after the other; JOBS=1: the core on one core)
+#             (TESTS=test/folder: those alone, one after the other; JOBS=1: all on one core)
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
