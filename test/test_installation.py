@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 COLCON = Path(sys.executable).parent / "colcon"
 NODES = {"state_estimator", "mpc_tracker", "trajectory_server", "command_bridge", "plant", "recorder"} | {
-    "bag_player", "lifecycle_manager", "mock_driver", "goal_server", "viewer",
+    "bag_player", "lifecycle_manager", "mock_driver", "goal_server", "object_frames", "viewer",
 }  # fmt: skip
 NOT_SOURCE = (".git", ".venv*", "out", "build", "install", "log", "*.egg-info", "__pycache__", ".*_cache")
 WHERE = "from contact_mpc.settings.resources import resource; print(resource('systems', 'allegro_ball'))"

@@ -14,7 +14,7 @@ GAINED_J = 1e-9
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
-@pytest.mark.parametrize("name", ["planar_hand_ball", "allegro_cube"])
+@pytest.mark.parametrize("name", ["planar_hand_ball", "allegro_ball"])
 def test_what_commands_and_weight_bring_is_stored_or_lost(
     name: str, formulation: str, named_system: Callable, random_states: Callable
 ) -> None:
