@@ -163,7 +163,7 @@ def test_object_between_walls_that_are_too_near_is_infeasible(formulation: str, 
     "arguments, words",
     [
         ({"formulation": "sap"}, "formulation 'sap' is unknown; allowed: log_barrier, socp, qp, lcp"),
-        ({"regularization": "dynamic"}, "regularization 'dynamic' of formulation log_barrier; allowed: quasidynamic, quasistatic"),
+        ({"regularization": "dynamic"}, "regularization 'dynamic' of formulation log_barrier; allowed: quasidynamic"),
         ({"epsilon": 0.0}, r"epsilon = 0.0; expected a fraction in \(0, 1\]"),
         ({"formulation": "qp", "ray_count": 3}, "ray_count = 3; expected an even number"),
         ({"formulation": "lcp", "friction": -0.1}, "friction"),
