@@ -52,9 +52,11 @@ def go_to_start(rig: Any, start: np.ndarray, names: tuple[str, ...]) -> None:
 
     rig.wait_until(lambda: applied and np.abs(setpoint() - start).max() < 1e-6, "the start")
     assert any("GOING_TO_START" in status.message for status in safety)
-    rig.settle(0.5)
-    place = np.array([float(item) for item in rig.diagnosed("mock_driver", "position_rad").split(",")])
-    assert np.abs(place - start).max() < ARRIVED_RAD, place - start
+
+    def place() -> np.ndarray:
+        return np.array([float(item) for item in rig.diagnosed("mock_driver", "position_rad").split(",")])
+
+    rig.wait_until(lambda: np.abs(place() - start).max() < ARRIVED_RAD, "the robot at its start")
 
 
 @pytest.mark.parametrize("name", resource_names("robots"))
