@@ -87,7 +87,7 @@ def test_a_horizon_that_no_memory_holds_is_refused() -> None:
     [
         ({"iteratons": 5}, "unknown key 'iteratons' .did you mean 'iterations'"),
         ({"iterations": 0}, "iterations.*greater than or equal to 1"),
-        ({"initialisation": "warm"}, "'rolling', 'constant' or 'carried'"),
+        ({"initialisation": "warm"}, "'rolling', 'carried' or 'constant'"),
         ({"friction": float("nan")}, "friction.*finite"),
     ],
 )
