@@ -23,7 +23,7 @@ OBSERVE_S = 0.4  # the hold and the ramp of a fault
 UNDISTURBED_S = 0.4
 SILENT_S = 0.5
 SERVICE_TIMEOUT_S = 0.5
-RECOVERY_ATTEMPT_S, RECOVERY_TIMEOUT_NS = 3.0, 20_000_000_000
+RECOVERY_ATTEMPT_S, RECOVERY_TIMEOUT_NS = 3.0, 60_000_000_000  # each attempt twice as long as the one before
 ROBOT = "plant"  # in the kinds: whatever stands in for the robot
 EXIT_TIMEOUT_S = 10.0
 RESTARTS = 3
@@ -278,15 +278,16 @@ class Injector:
         """
         rig = self._rig
         self._mend()
-        start_ns = time.monotonic_ns()
+        start_ns, attempt_s = time.monotonic_ns(), RECOVERY_ATTEMPT_S
         while time.monotonic_ns() - start_ns < RECOVERY_TIMEOUT_NS:
             if rig.mode == "FAULT":
                 self._reset()
-            rig.run_until(lambda: self._is_back(kind) or rig.mode == "FAULT", RECOVERY_ATTEMPT_S)
+            rig.run_until(lambda: self._is_back(kind) or rig.mode == "FAULT", attempt_s)
             if self._is_back(kind):
                 return (time.monotonic_ns() - start_ns) * 1e-9
             if rig.mode != "FAULT":
                 self._start_over()
+                attempt_s *= 2.0
         return float("nan")
 
     def _mend(self) -> None:

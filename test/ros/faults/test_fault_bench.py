@@ -173,6 +173,7 @@ def test_faults_of_states_and_plans_are_named_and_harm_nothing(tmp_path: Path) -
 
 @pytest.mark.dds
 @pytest.mark.end_to_end
+@pytest.mark.realtime
 @pytest.mark.parametrize(("robot", "task"), [("allegro", "allegro_ball"), ("iiwa", "iiwa_bimanual_box")])
 def test_faults_on_the_mock_of_a_robot_break_no_limit(robot: str, task: str, tmp_path: Path) -> None:
     """Under the robot's own topics, names and types; of the iiwa both arms have the faults."""

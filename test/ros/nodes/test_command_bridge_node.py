@@ -351,32 +351,39 @@ def stranger(lockstep: Rig) -> Iterator[Node]:
     node.destroy_node()
 
 
-def publish_as(node: Node, rig: Rig, message: Any, topic: str) -> None:
+def exchange_until_named(rig: Rig, node: Node, topic: str, message: Any, name: str) -> DiagnosticStatus:
+    """Publish a message as another node until the bridge names it; every command meanwhile must equal the last.
+
+    Once is not enough: a reader takes nothing from a writer that it has not found yet.
+    """
     publisher = node.create_publisher(type(message), f"/hand/{topic}", rig._profile(topic))
-    rig.wait_until(lambda: publisher.get_subscription_count() == 1)
-    publisher.publish(message)
-    rig.lifecycle.spin(0.1)  # the bridge takes what waits before the next state
+    before = rig.run(60, Q + 0.01)
+
+    def is_named() -> bool:
+        publisher.publish(message)
+        for _ in range(5):
+            np.testing.assert_allclose(rig.run(1, Q + 0.01), before)
+        return any(name in status.message for status in rig.safety)
+
+    rig.wait_until(is_named)
+    return rig.wait_for_safety(name)
 
 
 def test_the_plan_of_a_second_publisher_is_not_followed_but_named(lockstep: Rig, stranger: Node) -> None:
-    before = lockstep.run(60, Q + 0.01)
     plan = CommandPlan(T0 + 60 * MS, np.array([0.0, 1.0]), *np.stack([[Q - 0.1] * 2, *np.zeros((2, 2, N))]))
-    publish_as(stranger, lockstep, messages.to_plan_message(plan, NAMES), "mpc_tracker/plan")
-    for _ in range(30):
-        np.testing.assert_allclose(lockstep.exchange(), before)
-    status = lockstep.wait_for_safety("ACTIVE PLAN_STRANGER (306)")
+    message = messages.to_plan_message(plan, NAMES)
+    status = exchange_until_named(lockstep, stranger, "mpc_tracker/plan", message, "ACTIVE PLAN_STRANGER (306)")
     lockstep.wait_until(lambda: "refused_plan_stranger" in {pair.key for pair in lockstep.safety[-1].values})
     values = {pair.key: pair.value for pair in lockstep.safety[-1].values}
     assert status.level == DiagnosticStatus.WARN
-    assert (values["refused_plan_stranger"], values["plan_strangers"]) == ("1", "/elsewhere/intruder (1)")
+    assert int(values["refused_plan_stranger"]) > 0
+    assert values["plan_strangers"].startswith("/elsewhere/intruder (")
 
 
 def test_joint_states_of_a_second_publisher_are_a_fault_that_names_it(lockstep: Rig, stranger: Node) -> None:
-    before = lockstep.run(60, Q + 0.01)
-    state = messages.fill_joint_state(messages.make_joint_state(NAMES), lockstep.t_ns + MS, Q + 0.1, REST, None)
-    publish_as(stranger, lockstep, state, "joint_states")
-    np.testing.assert_allclose(lockstep.exchange(), before)  # of the robot that it has known, on which it holds
-    lockstep.wait_for_safety("FAULT STATE_STRANGER (213): /elsewhere/intruder")
+    """It holds on the states of the robot that it has known."""
+    state = messages.fill_joint_state(messages.make_joint_state(NAMES), T0 + 61 * MS, Q + 0.1, REST, None)
+    exchange_until_named(lockstep, stranger, "joint_states", state, "FAULT STATE_STRANGER (213): /elsewhere/intruder")
 
 
 @pytest.mark.parametrize("count", [300, 100_000])
