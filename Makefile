@@ -46,7 +46,7 @@ exit 1
 endef
 
 # Recordings and reports in out/ stay; `make clean` removes the environment and what tools left behind.
-.PHONY: demo demo-short test test-core test-ros lint types check docs figures picture licences locks sbom clean
+.PHONY: demo demo-short test test-core test-ros lint types check docs figures picture plotly licences locks sbom clean
 demo: $(VENV)/.demo
 	$(BIN)/contact-mpc run $(TASK) --report $(DEMO_DIR)/report --record $(DEMO_DIR) $(if $(DEMO_HOLD_S),--hold-s $(DEMO_HOLD_S))
 
@@ -106,6 +106,12 @@ figures: $(VENV)/.dev
 # The moving picture of the README, from the canvas of a report; needs a Chromium.
 picture: $(VENV)/.dev
 	$(BIN)/python docs/picture.py $(or $(REPORT),$(DEMO_DIR)/report/report.html) docs/images/demo.gif
+
+# The plots of reports: plotly.js with scatter and bar alone, from npm.
+PLOTLY_VERSION := 4.1.1
+plotly:
+	cd $$(mktemp -d) && npm pack --silent plotly.js-basic-dist-min@$(PLOTLY_VERSION) >/dev/null && tar xzf *.tgz && \
+	  cp package/plotly-basic.min.js $(CURDIR)/contact_mpc/report/assets/
 
 clean:
 	rm -rf $(VENV) build dist install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -16,7 +16,6 @@ ROS = ["ros-rclpy[fastrtps]==7.1.6", "ros-common-interfaces==5.3.6"]
 DRAKE = ["drake>=1.51,<2"]
 MUJOCO = ["mujoco>=4,<5"]
 BAGS = ["rosbags>=0.11.9,<0.12"]
-REPORT = ["plotly>=7,<8"]
 VIEW = ["trimesh>=4.5,<6", "viser>=1.0,<2"]
 PENALTY = ["manifold3d>=3.5,<4", "pybullet>=3.2.7,<4"]
 CONTACT_IMPLICIT = ["casadi>=3.8,<3.9"]
@@ -96,14 +95,13 @@ setup(
         "drake": DRAKE,
         "mujoco": MUJOCO,
         "bags": BAGS,
-        "report": REPORT,
         "view": VIEW,
         "contact-implicit": CONTACT_IMPLICIT,
         "penalty": PENALTY,
         "cluster": CLUSTER,
         "examples": [*EXAMPLES, *DRAKE],
-        "demo": [*ROS, *DRAKE, *BAGS, *REPORT],
-        "demo-sourced-ros": [*DRAKE, *BAGS, *REPORT],
+        "demo": [*ROS, *DRAKE, *BAGS],
+        "demo-sourced-ros": [*DRAKE, *BAGS],
         "docs": [*DOCS, *EXAMPLES],
         "test": TEST,
         "dev": DEV,

@@ -34,6 +34,8 @@ contact_mpc itself: BSD-3-Clause. Written by `make licences` from what the insta
 the versions of `constraints.txt`. `extra` is where a package comes in: with the package itself (core), or one of its
 extras.
 
+Reports carry plotly.js (its basic bundle, `contact_mpc/report/assets/plotly-basic.min.js`): MIT, copyright Plotly, Inc.
+
 | package | version | licence | extra | note |
 |-|-|-|-|-|
 """

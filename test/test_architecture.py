@@ -55,7 +55,6 @@ EXTRAS = {
     "pydrake": {"plants", "examples", "cli"},
     "mujoco": {"importing", "plants", "loop", "cli"},
     "rosbags": {"bags", "ros", "cli"},
-    "plotly": {"report"},
     "casadi": {"planning", "cli"},
     "viser": {"view"},
     "manifold3d": {"plants"},

@@ -388,6 +388,8 @@ def check_page(name: str, result: dict, folder: Path) -> None:
     assert path.parent == folder and page.startswith("<!DOCTYPE html>")
     data = page[: page.index("<script>")] + page[page.rindex('id="data"') :]  # without plotly's own source
     assert not re.findall(r'(?:src|href)="https?:', data), "a page loads nothing from anywhere"
+    kinds = re.findall(r'"type":"([a-z]+)"', data[data.index('id="data"') :])
+    assert set(kinds) <= {"scatter", "bar", "line", "rect", "data", "log", "category"}, "no other trace is drawn"
 
 
 RATES = {"trials": 2, "success_rate": 0.5, "success_interval_95": [0.1, 0.9], "loose_success_rate": 1.0,
@@ -395,7 +397,6 @@ RATES = {"trials": 2, "success_rate": 0.5, "success_interval_95": [0.1, 0.9], "l
 
 
 def test_the_page_of_an_evaluation_keeps_the_contract(tmp_path: Path) -> None:
-    pytest.importorskip("plotly")
     failures = [{"seed": 3, "axis": "+z", "reason": "dropped"}]
     outcomes = [{"seed": k, "axis": "+z", "goal_met": k == 1, "dropped": False, "angle_error_deg": 1.0,
                  "position_error_mm": 0.5, "reached_s": 2.0} for k in (1, 3)]  # fmt: skip
@@ -406,7 +407,6 @@ def test_the_page_of_an_evaluation_keeps_the_contract(tmp_path: Path) -> None:
 
 
 def test_a_dummy_page_is_one_function_and_one_line(tmp_path: Path) -> None:
-    pytest.importorskip("plotly")
     with registered(PAGES, "curve", OneCurve):
         check_page("curve", {"values": np.array([1.0, 2.0, 3.0])}, tmp_path)
 

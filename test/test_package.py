@@ -16,7 +16,7 @@ from packaging.version import Version
 import contact_mpc
 
 ROOT = Path(__file__).resolve().parents[1]
-HEAVY = ("numpy", "numba", "pinocchio", "pydrake", "mujoco", "rclpy", "plotly", "rosbags")
+HEAVY = ("numpy", "numba", "pinocchio", "pydrake", "mujoco", "rclpy", "rosbags")
 
 
 @pytest.fixture(scope="module")

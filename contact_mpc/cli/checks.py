@@ -23,7 +23,7 @@ Need = Literal["demo", "mujoco plant", "pushes", "ROS 2 workspace", "hardware", 
 PACKAGES: dict[Need, tuple[str, ...]] = {
     "demo": (
         *("numpy", "scipy", "numba", "clarabel", "pin", "joblib", "pydantic", "PyYAML", "typer", "rich"),
-        *("drake", "rosbags", "plotly"),
+        *("drake", "rosbags"),
     ),
     "mujoco plant": ("mujoco",),
     "pushes": ("casadi",),

@@ -29,7 +29,7 @@ def replay(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Feed a bag to the same core without ROS; the exit code is 0 only if all comes out as recorded."""
-    require_packages("replay", "rosbags", *(() if report is None else ("plotly",)))
+    require_packages("replay", "rosbags")
     require_writable(report)
     from contact_mpc.bags.sources import describe_difference, find_system
 

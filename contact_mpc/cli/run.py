@@ -134,7 +134,7 @@ def _require_packages(plant: str) -> None:
     if plant == "gazebo":
         find_root()
     engine = [entry.needs for entry in (PLANTS[plant],) if entry.needs]
-    require_packages(f"run --plant {plant}", "rclpy", "rosbags", "plotly", *engine)
+    require_packages(f"run --plant {plant}", "rclpy", "rosbags", *engine)
 
 
 def _check_choices(**choices: tuple[str | None, tuple[str | None, ...]]) -> None:

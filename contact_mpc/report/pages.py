@@ -32,6 +32,6 @@ def write_result_page(name: str, result: dict[str, Any], folder: str | Path) -> 
     ConfigError
         There is no such page.
     InputError
-        The file cannot be written, or plotly is not installed.
+        The file cannot be written.
     """
     return PAGES.load(name)(to_plain(result), Path(folder))

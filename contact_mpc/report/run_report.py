@@ -12,7 +12,7 @@ from contact_mpc.bags.object_track import evaluate_object
 from contact_mpc.bags.record import RunRecord
 from contact_mpc.model.system import System
 from contact_mpc.report.animation import build_scene
-from contact_mpc.report.page import asset, inline_json, page_head, plot_card, plotly_source, write_text
+from contact_mpc.report.page import PLOTLY, asset, inline_json, page_head, plot_card, write_text
 from contact_mpc.report.plotting.figures import Figure
 from contact_mpc.report.plotting.plots import build_figures
 from contact_mpc.report.result_table import ResultRow, result_rows
@@ -41,7 +41,7 @@ def write_report(record: RunRecord, metrics: RunMetrics, system: System, task: T
     Raises
     ------
     InputError
-        The folder cannot be written, or plotly is not installed.
+        The folder cannot be written.
     BagError
         The bag lacks the object's pose or the joint states.
     """
@@ -79,7 +79,7 @@ def fill_page(fields: dict[str, str], scene: dict[str, Any], figures: list[Figur
         "plots": "\n".join(plot_card(figure) for figure in figures),
         "scene_script": asset("scene.js"),
         "page_script": asset("page.js"),
-        "plotly": plotly_source(),
+        "plotly": asset(PLOTLY),
         "data": inline_json({"scene": scene, "figures": {figure.key: figure.to_json() for figure in figures}}),
     }
     return Template(asset("report.html")).substitute(fields | assets)

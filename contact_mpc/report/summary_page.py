@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
 
-from contact_mpc.report.page import asset, inline_json, page_head, plot_card, plotly_source, write_text
+from contact_mpc.report.page import PLOTLY, asset, inline_json, page_head, plot_card, write_text
 from contact_mpc.report.plotting.figures import Figure
 from contact_mpc.version import __version__
 
@@ -29,13 +29,7 @@ def write_page(
 def render_page(
     heading: str, subtitle: str, figures: list[Figure], tables: Mapping[str, Rows], goal_met: bool | None = None
 ) -> str:
-    """Return the page; tables are rows of text by title, the first row the head; goal_met is its verdict, if any.
-
-    Raises
-    ------
-    InputError
-        plotly is not installed.
-    """
+    """Return the page; tables are rows of text by title, the first row the head; goal_met is its verdict, if any."""
     fields = {
         "head": page_head(f"{heading}: contact_mpc"),
         "heading": html.escape(heading),
@@ -43,7 +37,7 @@ def render_page(
         "verdict": verdict(goal_met),
         "plots": "\n".join(plot_card(figure) for figure in figures),
         "tables": "\n".join(_table(title, rows) for title, rows in {**tables, "Provenance": _provenance()}.items()),
-        "plotly": plotly_source(),
+        "plotly": asset(PLOTLY),
         "data": inline_json({figure.key: figure.to_json() for figure in figures}),
     }
     return Template(asset("summary.html")).substitute(fields)

@@ -11,7 +11,6 @@ EXTRA_OF = {
     "pydrake": "drake",
     "mujoco": "mujoco",
     "rosbags": "bags",
-    "plotly": "report",
     "viser": "view",
     "casadi": "contact-implicit",
     "matplotlib": "examples",

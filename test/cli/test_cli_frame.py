@@ -22,7 +22,7 @@ from contact_mpc.settings.plain_values import to_plain
 from contact_mpc.version import __version__
 
 ALL_COMMANDS = {**main.COMMANDS, **bench.BENCHES, **study.STUDIES}
-HEAVY = ("numba", "pinocchio", "pydrake", "mujoco", "rclpy", "plotly", "rosbags")
+HEAVY = ("numba", "pinocchio", "pydrake", "mujoco", "rclpy", "rosbags")
 
 
 def run_cli(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -204,7 +204,6 @@ def _members(group: int) -> list[int]:
 
 
 def test_page_shows_every_trial_and_failure(task_file, tmp_path):
-    pytest.importorskip("plotly")
     result = evaluate_json(task_file, "--trials", "4", "--seed", "5", "--report", str(tmp_path / "page"))
     page = Path(result["report"]).read_text()
     data = json.loads(page.split('id="data">')[1].split("</script>")[0].replace("<\\/", "</"))

@@ -82,7 +82,6 @@ def test_rows_that_are_the_same_run_once(study, tmp_path):
 
 
 def test_page_has_a_plot_per_group_and_the_table(study, tmp_path):
-    pytest.importorskip("plotly")
     shown = study("--what", "sensitivity", "--only", "delay", "--trials", "1", "--report", str(tmp_path / "page"))
     assert shown.exit_code == 0
     page = (tmp_path / "page" / "sensitivity.html").read_text()

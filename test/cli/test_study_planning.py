@@ -21,7 +21,6 @@ def figures_of(path: Path) -> dict:
 
 
 def test_metric_grows_all_variants_and_draws_coverage_over_nodes(tmp_path):
-    pytest.importorskip("plotly")
     options = ("planar_hand_ball", "--nodes", "40", "--seeds", "2", "--report", str(tmp_path), "--json")
     result = json.loads(call("metric", *options).stdout)
     system = result["systems"]["planar_hand_ball"]
@@ -40,7 +39,6 @@ def test_metric_grows_all_variants_and_draws_coverage_over_nodes(tmp_path):
 
 
 def test_smoothing_draws_costs_over_iterations_and_over_time(tmp_path):
-    pytest.importorskip("plotly")
     options = ("planar_pushing", "--iterations", "3", "--samples", "1", "--report", str(tmp_path), "--json")
     result = json.loads(call("smoothing", *options).stdout)
     row = result["problems"]["planar_pushing"]

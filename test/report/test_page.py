@@ -1,11 +1,16 @@
 """Pieces of pages: names from files stay text."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
-from contact_mpc.report.page import inline_json, page_head
+from contact_mpc.report.page import PLOTLY, asset, inline_json, page_head
 from contact_mpc.report.plotting.figures import GRID, INK, REFERENCE
+from contact_mpc.report.plotting.rate_figures import rate_matrix
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("name", ["<!--<script>", "</script><script>alert(1)</script>", "]]>", "a<b"])
@@ -27,3 +32,19 @@ def test_wide_tables_scroll_in_their_card() -> None:
     """At 390 px they made the whole page scroll sideways."""
     card = page_head("page").split(".card {")[1].split("}")[0]
     assert "overflow-x: auto" in card
+
+
+def test_plots_are_drawn_by_the_small_bundle_in_the_version_that_make_names() -> None:
+    """All of plotly.js made every page 4.8 MB larger."""
+    (version,) = re.findall(r"^PLOTLY_VERSION := (\S+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert f"plotly.js (basic - minified) v{version}\n" in asset(PLOTLY)[:200]
+
+
+def test_the_matrix_of_hands_and_objects_needs_no_heat_map() -> None:
+    """The small bundle draws scatter and bar alone."""
+    cells = [{"hand": "allegro", "object": "ball", "trials": 2, "success_rate": 0.5},
+             {"hand": "leap", "object": "ball", "trials": 0, "success_rate": 0.0}]  # fmt: skip
+    (trace,) = rate_matrix(cells).traces
+    assert (
+        trace["type"] == "scatter" and trace["text"] == ["50", "no trial"] and trace["marker"]["color"] == [50.0, 0.0]
+    )

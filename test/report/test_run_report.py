@@ -20,7 +20,7 @@ from contact_mpc.report.plotting.figures import decimate
 from contact_mpc.report.plotting.plots import build_figures
 from contact_mpc.report.run_report import write_report
 
-MAX_BYTES = 10_000_000
+MAX_BYTES = 2_000_000  # 5.4 MB with all of plotly.js
 BROWSER = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--no-first-run", "--window-size=1500,1200",

@@ -5,6 +5,7 @@ from typing import Any
 from contact_mpc.report.plotting.figures import ESTIMATED, LIMIT, TRUE, Figure, axis
 
 STRICT, LOOSE = ESTIMATED, "#9db8c9"
+MATRIX_INK = "#1f2429"  # on the colours of the matrix, which a dark page keeps
 LEVELS = (("success", "goal met", STRICT), ("loose_success", "within looser limits", LOOSE))
 
 
@@ -59,24 +60,21 @@ def error_scatter(key: str, trials: list[dict[str, Any]], tolerance_deg: float, 
 
 def rate_matrix(cells: list[dict[str, Any]]) -> Figure:
     """Return success by hand (columns) and object (rows) as colours; cells without trials count 0 and say so."""
-    hands, things = (list(dict.fromkeys(cell[key] for cell in cells)) for key in ("hand", "object"))
-    found = {(cell["hand"], cell["object"]): cell for cell in cells}
-    heat: list[list[float | None]] = [[None] * len(hands) for _ in things]
-    texts = [[""] * len(hands) for _ in things]
-    for i, thing in enumerate(things):
-        for k, hand in enumerate(hands):
-            if (cell := found.get((hand, thing))) is not None:
-                heat[i][k] = 100.0 * cell["success_rate"] if cell["trials"] else 0.0
-                texts[i][k] = f"{heat[i][k]:.0f}" if cell["trials"] else "no trial"
+    texts = [f"{100.0 * cell['success_rate']:.0f}" if cell["trials"] else "no trial" for cell in cells]
     figure = Figure("matrix", "Goal met, %", "Disturbed trials of each cell.", is_wide=True)
     scale = [[0.0, "#f4d6d9"], [0.6, "#f5e7c8"], [1.0, STRICT]]
+    heat = [100.0 * cell["success_rate"] if cell["trials"] else 0.0 for cell in cells]
+    squares = {"symbol": "square", "size": 44, "color": heat, "cmin": 0, "cmax": 100, "colorscale": scale}
     figure.traces.append({
-        "type": "heatmap", "x": hands, "y": things, "z": heat, "text": texts, "texttemplate": "%{text}", "zmin": 0,
-        "zmax": 100, "colorscale": scale, "hovertemplate": "%{x}, %{y}: %{text}<extra></extra>",
+        "type": "scatter", "mode": "markers+text", "x": [cell["hand"] for cell in cells],
+        "y": [cell["object"] for cell in cells], "text": texts, "marker": squares, "textfont": {"color": MATRIX_INK},
+        "hovertemplate": "%{x}, %{y}: %{text}<extra></extra>",
     })  # fmt: skip
+    rows = len({cell["object"] for cell in cells})
     figure.layout.update(
-        xaxis=axis(title="", type="category"), yaxis=axis(title="", type="category", autorange="reversed")
-    )
+        xaxis=axis(title="", type="category"), yaxis=axis(title="", type="category", autorange="reversed"),
+        height=110 + 52 * rows, margin={"l": 90, "r": 14, "t": 26, "b": 44}, hovermode="closest",
+    )  # fmt: skip
     return figure
 
 
