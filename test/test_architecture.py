@@ -65,8 +65,6 @@ EXTRAS = {
     "rich": {"cli"},
 }
 MOST_FILES = 16  # side by side in one folder, `__init__.py` not counted; more hide the structure
-# The command line and its benchmarks have a file per command and what they share; nobody looks for structure there.
-WIDE_FOLDERS = {"cli": 32, "cli/bench": 24}
 
 
 def imported_modules(source: str) -> set[str]:
@@ -169,7 +167,7 @@ def test_folder_says_what_is_in_it_and_stays_small(folder: Path) -> None:
     text = (folder / "__init__.py").read_text(encoding="utf-8")
     assert ast.get_docstring(ast.parse(text)), "its __init__.py says what is in it, and what may not be"
     files = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
-    assert len(files) <= WIDE_FOLDERS.get(name, MOST_FILES), "split it along the mathematics"
+    assert len(files) <= MOST_FILES, "split it along the mathematics"
 
 
 def test_tests_mirror_the_package() -> None:

@@ -1,1 +1,1 @@
-"""The ``contact-mpc`` command: one file per command, imported when it is called."""
+"""The ``contact-mpc`` command: one folder per subject, one file per command, imported when it is called."""

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
+from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.examples.plotting import require_matplotlib, save
 from contact_mpc.examples.registry import EXAMPLES, run_example
 from contact_mpc.examples.result import ExampleResult, Settings, prepare_folder

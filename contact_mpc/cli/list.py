@@ -6,7 +6,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from contact_mpc.cli.output import emit
+from contact_mpc.cli.frame.output import emit
 from contact_mpc.errors import ConfigError
 from contact_mpc.examples.registry import EXAMPLES
 from contact_mpc.settings.resources import resource, resource_names

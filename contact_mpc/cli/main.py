@@ -11,26 +11,30 @@ from typing import Annotated
 import typer
 
 from contact_mpc.cli import bench, new, study
-from contact_mpc.cli.interrupts import interruptible
-from contact_mpc.cli.lazy import Command, build_group, first_word
-from contact_mpc.cli.output import EXIT_INTERRUPTED, reserved_stdout
+from contact_mpc.cli.frame.interrupts import interruptible
+from contact_mpc.cli.frame.lazy import Command, build_group, first_word
+from contact_mpc.cli.frame.output import EXIT_INTERRUPTED, reserved_stdout
 from contact_mpc.version import __version__
 
 COMMANDS = {
-    "run": Command("contact_mpc.cli.run", "Run a task in closed loop: every node as a process over DDS, with a plant."),
-    "goal": Command("contact_mpc.cli.goal", "Send a goal for the object to a stack that runs, and follow it."),
+    "run": Command(
+        "contact_mpc.cli.run.run", "Run a task in closed loop: every node as a process over DDS, with a plant."
+    ),
+    "goal": Command("contact_mpc.cli.run.goal", "Send a goal for the object to a stack that runs, and follow it."),
     "replay": Command("contact_mpc.cli.replay", "Recompute estimates and MPC commands from a bag and compare."),
-    "plan": Command("contact_mpc.cli.plan", "Optimise the reference trajectory of a task and write a plan file."),
-    "evaluate": Command("contact_mpc.cli.evaluate", "Run a task many times with perturbed starts and plants."),
+    "plan": Command("contact_mpc.cli.plan.plan", "Optimise the reference trajectory of a task and write a plan file."),
+    "evaluate": Command("contact_mpc.cli.evaluate.evaluate", "Run a task many times with perturbed starts and plants."),
     "example": Command("contact_mpc.cli.example", "Run a published result of the contact model, with plots and data."),
     "show": Command("contact_mpc.cli.show", "Show what is in a system or a task, in words and as a page."),
-    "import": Command("contact_mpc.cli.import_robot", "Make a system of a URDF, xacro or MJCF file of one's own."),
-    "view": Command("contact_mpc.cli.view", "Show a running stack in a browser, where its goal can be dragged."),
+    "import": Command("contact_mpc.cli.new.import_robot", "Make a system of a URDF, xacro or MJCF file of one's own."),
+    "view": Command("contact_mpc.cli.view.view", "Show a running stack in a browser, where its goal can be dragged."),
     "list": Command("contact_mpc.cli.list", "List the tasks, planning problems, systems, robots and examples."),
     "hardware-check": Command(
-        "contact_mpc.cli.hardware_check", "Measure a connected robot by small motions, each with consent."
+        "contact_mpc.cli.doctor.hardware_check", "Measure a connected robot by small motions, each with consent."
     ),
-    "doctor": Command("contact_mpc.cli.doctor", "Check what is installed, what is missing and what to do about it."),
+    "doctor": Command(
+        "contact_mpc.cli.doctor.doctor", "Check what is installed, what is missing and what to do about it."
+    ),
 }
 
 GROUPS = (

@@ -1,6 +1,6 @@
 """``contact-mpc replay BAG``: recompute estimates and MPC commands of a recorded run without ROS, and compare."""
 
-import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
+import contact_mpc.cli.frame.single_thread  # noqa: F401, I001  before anything that imports numpy
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit, require_writable
+from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit, require_writable
 from contact_mpc.settings.extras import require_packages
 
 if TYPE_CHECKING:

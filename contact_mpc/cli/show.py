@@ -1,6 +1,6 @@
 """``contact-mpc show SYSTEM|TASK``: what is in a system or a task, in words and as a page."""
 
-import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
+import contact_mpc.cli.frame.single_thread  # noqa: F401, I001  before anything that imports numpy
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from contact_mpc.cli.output import emit, require_writable
+from contact_mpc.cli.frame.output import emit, require_writable
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import load_system

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contact_mpc.cli.import_robot import read_limits
+from contact_mpc.cli.new.import_robot import read_limits
 from contact_mpc.errors import ConfigError, ContactMpcError, ModelError
 from contact_mpc.importing.prepare import JointOptions
 from contact_mpc.importing.robot import ImportedRobot, import_robot

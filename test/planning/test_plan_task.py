@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contact_mpc.cli.tree_plan import STARTS_AT, TreeRun, is_tree_plan, require_start, task_of_tree
+from contact_mpc.cli.run.tree_plan import STARTS_AT, TreeRun, is_tree_plan, require_start, task_of_tree
 from contact_mpc.errors import PlanError
 from contact_mpc.planning.plan_task import problem_of_plan, start_distance, write_plan_task
 from contact_mpc.planning.tree.plan import provenance

@@ -13,8 +13,8 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
-from contact_mpc.cli.compiling import CompileBar, expected_seconds
-from contact_mpc.cli.output import emit
+from contact_mpc.cli.frame.compiling import CompileBar, expected_seconds
+from contact_mpc.cli.frame.output import emit
 from contact_mpc.loop.compile_ahead import PARTS, compile_part
 from contact_mpc.settings.file_access import write_text
 from contact_mpc.settings.resources import resource

@@ -7,8 +7,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from contact_mpc.cli.import_robot import LOCK_HELP, read_joint_options
-from contact_mpc.cli.output import emit
+from contact_mpc.cli.frame.output import emit
+from contact_mpc.cli.new.import_robot import LOCK_HELP, read_joint_options
 from contact_mpc.importing.objects import OBJECTS
 from contact_mpc.importing.task import NewTask, new_task
 from contact_mpc.task.derived_values import derived_values

@@ -2,7 +2,7 @@
 
 import typer
 
-from contact_mpc.cli.lazy import Command, build_group, first_word
+from contact_mpc.cli.frame.lazy import Command, build_group, first_word
 
 STUDIES: dict[str, Command] = {
     "execution": Command(

@@ -7,7 +7,7 @@ their executions are kept in a folder and used again, so that a study may be mad
 `evaluate`, drawn from the plan's seed.
 """
 
-import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
+import contact_mpc.cli.frame.single_thread  # noqa: F401, I001  before anything that imports numpy
 
 import time
 from dataclasses import replace
@@ -19,10 +19,10 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.table import Table
 
-from contact_mpc.cli.run_output import StateBar
-from contact_mpc.cli.plan_tree import candidates
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit, require_writable
-from contact_mpc.cli.trials import DisturbanceScale
+from contact_mpc.cli.run.run_output import StateBar
+from contact_mpc.cli.plan.plan_tree import candidates
+from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit, require_writable
+from contact_mpc.cli.evaluate.trials import DisturbanceScale
 from contact_mpc.errors import ConfigError, PlanError
 from contact_mpc.evaluation.campaign import run_parallel
 from contact_mpc.evaluation.execution import WAYS, Execution, execute, to_row

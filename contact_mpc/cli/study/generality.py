@@ -4,7 +4,7 @@ A cell takes the steps of a user who brings both: `new task`, `plan --grasp --wr
 and figures in a folder of its own, so that a later call goes on where one was stopped.
 """
 
-import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
+import contact_mpc.cli.frame.single_thread  # noqa: F401, I001  before anything that imports numpy
 
 import json
 import time
@@ -17,9 +17,9 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.table import Table
 
-from contact_mpc.cli.run_output import StateBar
-from contact_mpc.cli.compiling import compile_first
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit, require_writable
+from contact_mpc.cli.run.run_output import StateBar
+from contact_mpc.cli.frame.compiling import compile_first
+from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit, require_writable
 from contact_mpc.errors import ContactMpcError
 from contact_mpc.evaluation.campaign import run_parallel
 from contact_mpc.evaluation.cases import make_cases

@@ -13,7 +13,7 @@ Objects turn all the way round in the plane, and in any direction in the hand (`
 through joblib.
 """
 
-import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
+import contact_mpc.cli.frame.single_thread  # noqa: F401, I001  before anything that imports numpy
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit, require_writable
+from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit, require_writable
 from contact_mpc.planning.tree.coverage import build_space, measure_coverage
 from contact_mpc.planning.tree.problem import load_problem, with_ranges, with_rrt
 from contact_mpc.planning.tree.problem_config import Range

@@ -6,7 +6,7 @@ where nothing wobbles (figures 5 and 6), over stiffness g1, gain g_i and depth d
 joblib.
 """
 
-import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
+import contact_mpc.cli.frame.single_thread  # noqa: F401, I001  before anything that imports numpy
 
 from typing import Annotated, Any
 
@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit
+from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.evaluation.campaign import check_backend, run_parallel
 from contact_mpc.examples.grasp.bullet import simulate_bullet
 from contact_mpc.examples.grasp.run import simulate_penalty, touching_start

@@ -6,7 +6,7 @@ impulse. Without receding horizon the target is 60 mm, with it 20 mm, and always
 the task's own tolerance of the turn.
 """
 
-import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
+import contact_mpc.cli.frame.single_thread  # noqa: F401, I001  before anything that imports numpy
 
 from dataclasses import replace
 from pathlib import Path
@@ -17,9 +17,9 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from contact_mpc.cli.compiling import compile_first
+from contact_mpc.cli.frame.compiling import compile_first
 from contact_mpc.settings.plain_values import to_plain
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit, require_writable
+from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit, require_writable
 from contact_mpc.errors import ConfigError
 from contact_mpc.task.node_parameters import default_parameter_file
 from contact_mpc.task.task import TaskConfig, load_task

@@ -4,7 +4,7 @@ The same short motions from a trivial start, the same weights and iterations; on
 of the result's commands in the unsmoothed model (seeds/003: the slide's table).
 """
 
-import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
+import contact_mpc.cli.frame.single_thread  # noqa: F401, I001  before anything that imports numpy
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from contact_mpc.cli.output import EXIT_GOAL_MISSED, emit, require_writable
+from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit, require_writable
 from contact_mpc.optimisation.trajectory import RollOut
 from contact_mpc.planning.tree.direct import DirectProblem
 from contact_mpc.planning.trajopt.gradients import exact_roll_out, randomized_roll_out

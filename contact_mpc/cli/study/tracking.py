@@ -5,7 +5,7 @@ variant gains and loses against the first row, with McNemar's p-value. Ctrl-C ke
 call goes on from there.
 """
 
-import contact_mpc.cli.single_thread  # noqa: F401, I001  before anything that imports numpy
+import contact_mpc.cli.frame.single_thread  # noqa: F401, I001  before anything that imports numpy
 
 from dataclasses import asdict
 from pathlib import Path
@@ -15,10 +15,10 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from contact_mpc.cli.compiling import compile_first
+from contact_mpc.cli.frame.compiling import compile_first
 from contact_mpc.settings.plain_values import to_plain
-from contact_mpc.cli.output import EXIT_INTERRUPTED, emit, require_writable
-from contact_mpc.cli.trials import DisturbanceScale, NoiseScale, run_trials, show_cases
+from contact_mpc.cli.frame.output import EXIT_INTERRUPTED, emit, require_writable
+from contact_mpc.cli.evaluate.trials import DisturbanceScale, NoiseScale, run_trials, show_cases
 from contact_mpc.evaluation.cases import ALL
 from contact_mpc.errors import ConfigError, StackError
 from contact_mpc.task.node_parameters import default_parameter_file

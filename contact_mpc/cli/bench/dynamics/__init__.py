@@ -1,0 +1,1 @@
+"""``contact-mpc bench`` of one step, its derivatives and one MPC iteration, with what they are measured on."""

@@ -1,0 +1,1 @@
+"""``contact-mpc bench contact-location``, with the contacts that it is measured on."""

@@ -1,0 +1,1 @@
+"""``contact-mpc bench planning`` and ``contact-implicit``, with the problems that they are measured on."""

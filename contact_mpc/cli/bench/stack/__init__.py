@@ -1,0 +1,1 @@
+"""``contact-mpc bench`` of what runs over DDS: the bridge, faults, fuzzing, goals. They start nodes."""

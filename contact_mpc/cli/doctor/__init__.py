@@ -1,0 +1,1 @@
+"""``contact-mpc doctor`` and ``hardware-check``: what is installed, and what a connected robot is like."""

@@ -1,0 +1,1 @@
+"""``contact-mpc run`` and ``goal``: the stack as processes over DDS. What the nodes do is in `ros`."""

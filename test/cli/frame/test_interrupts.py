@@ -1,0 +1,67 @@
+"""Ctrl-C is taken, once, where Python can take it, and not within compiled code's calls into Python."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+
+import numba
+import pytest
+from numba.extending import overload
+
+from contact_mpc.cli.frame.interrupts import interruptible
+
+
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def _answer() -> int:
+    raise NotImplementedError("only within compiled code")
+
+
+@overload(_answer)
+def _compile_answer() -> Callable[[], int]:
+    signal.raise_signal(signal.SIGINT)  # Ctrl-C while numba compiles
+    return lambda: 42
+
+
+@numba.njit
+def _ask() -> int:
+    return _answer()
+
+
+def _wait() -> None:
+    for _ in range(10_000):
+        time.sleep(0.001)
+
+
+def test_an_interrupt_waits_for_the_compiler() -> None:
+    answers = []
+    with pytest.raises(KeyboardInterrupt), interruptible(signal.SIGINT):
+        answers.append(_ask())
+        _wait()
+    assert answers == [42]
+
+
+def test_an_interrupt_elsewhere_is_taken_at_once() -> None:
+    passed = []
+    with pytest.raises(KeyboardInterrupt), interruptible(signal.SIGINT):
+        signal.raise_signal(signal.SIGINT)
+        passed.append(True)
+    assert passed == []
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_only_the_first_is_taken_where_that_is_asked() -> None:
+    with pytest.raises(KeyboardInterrupt), interruptible(signal.SIGINT, signal.SIGTERM, only_first=True):
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        finally:
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGTERM)
+    signal.raise_signal(signal.SIGINT)

@@ -1,0 +1,32 @@
+"""What ``plan --grasp`` prints."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+import typer
+import yaml
+
+from contact_mpc.cli.plan import plan_grasp
+from contact_mpc.evaluation.start_file import start_section
+from contact_mpc.planning.grasp.balance import compute_grasp
+from contact_mpc.planning.grasp.search import GraspCandidate
+from contact_mpc.settings.plain_values import to_plain
+from contact_mpc.task.task import load_task
+
+
+def test_the_section_of_the_task_file_stands_alone_on_stdout_and_figures_on_stderr(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    task = load_task("planar_hand_ball")
+    grasp = replace(compute_grasp(task.system, task.start_q, 1.0, 0.5), u=task.start_u)
+    best = GraspCandidate(task.start_q, grasp, (1.0,), 0.2, 0.5, 1.0, 1.0)
+    search = SimpleNamespace(drawn=7, why=lambda: ["3 of 7: too few fingertips touch the object"])
+    found = SimpleNamespace(search=search, best=best, refused="", is_interrupted=False)
+    monkeypatch.setattr(plan_grasp, "find_start", lambda *_arguments: found)
+    with pytest.raises(typer.Exit) as ended:
+        plan_grasp.find_grasp(task, plan_grasp.GraspOptions(7, None, 0, write=False), as_json=False)
+    said = capfd.readouterr()
+    assert ended.value.exit_code == 0
+    assert set(yaml.safe_load(said.out)["start"]) == set(to_plain(start_section(task.system, best)))
+    assert "why samples failed" in said.err and "start posture of planar_hand_ball" in said.err
