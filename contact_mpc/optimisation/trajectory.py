@@ -46,6 +46,9 @@ class TrajoptConfig(BaseModel):
         default="rolling",
         description="commands to start from: fingers rolling along the object's path; a link that pushes it; u_start",
     )
+    closing_share: float = Field(
+        default=0.15, gt=0.0, le=1.0, description="of a carried push, in which the gap to the object is closed, -"
+    )
     minimum_force_n: float = Field(default=1.0, gt=0.0, description="normal force per finger of rolling, N")
     kappa_per_j: float = Field(default=3.0e4, gt=0.0, description="log-barrier weight, 1/J")
     kappa_first_per_j: float | None = Field(

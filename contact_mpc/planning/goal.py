@@ -6,6 +6,7 @@ import numpy as np
 
 from contact_mpc.errors import ConfigError, PlanError
 from contact_mpc.model.rotations import rotation_log
+from contact_mpc.planning.goal_config import GoalConfig
 from contact_mpc.planning.grasp.balance import compute_grasp
 from contact_mpc.planning.methods import REGRASP, make_plan, planner_of
 from contact_mpc.planning.trajopt.feasibility import require_way
@@ -15,12 +16,7 @@ from contact_mpc.task.plan import Plan
 from contact_mpc.task.task import Goal, TaskConfig
 
 TRAJOPT = "trajopt"
-FAR = 2.0  # times as long as the task: optimisation would take long to find that there is no way
-LEAST_DURATION_S = 1.0
-FORCE_SHARES = (1.0, 0.75, 0.5)  # of the task's least force per finger
-LEAST_REGRASP_S = 40.0  # of a goal that may take a new grasp or several
-LEAST_TURN_DEG, LEAST_WAY_M = 10.0, 0.01  # tasks that turn or move by less say nothing about the speed of it
-USUAL_TURN_DEG_S, USUAL_SPEED_M_S = 10.0, 0.01
+CONFIG = GoalConfig()
 
 
 def task_to(
@@ -45,7 +41,7 @@ def task_to(
     axis = turn / angle if angle > 1e-9 else np.array([0.0, 0.0, 1.0])
     goal = Goal(axis, float(np.rad2deg(angle)), way)
     needed_s = max(np.rad2deg(angle) / turn_speed_deg_s(task), float(np.linalg.norm(way)) / speed_m_s(task))
-    least_s = LEAST_REGRASP_S if planner_of(task) == REGRASP else LEAST_DURATION_S
+    least_s = CONFIG.least_regrasp_s if planner_of(task) == REGRASP else CONFIG.least_duration_s
     duration_s = max(least_s, needed_s / speed_share)
     return replace(task, start_q=q.copy(), start_u=u.copy(), goal=goal, duration_s=duration_s, axis="", reference=None)
 
@@ -62,7 +58,7 @@ def plan_to(task: TaskConfig, goal: TaskConfig) -> Plan:
         _require_place(task, goal)
         return make_plan(goal)
     goal = _with_force_of_start(goal)
-    if goal.duration_s > FAR * task.duration_s and read_config(goal).initialisation == "rolling":
+    if goal.duration_s > CONFIG.far * task.duration_s and read_config(goal).initialisation == "rolling":
         require_way(goal)
     plan, system = make_plan(goal), goal.system
     (R, p), (R_goal, p_goal) = system.object_pose(plan.q[-1]), goal.goal_pose()
@@ -85,7 +81,7 @@ def _with_force_of_start(goal: TaskConfig) -> TaskConfig:
     if config.initialisation != "rolling":
         return goal
     friction = config.friction if config.grasp_friction is None else config.grasp_friction
-    for share in FORCE_SHARES:
+    for share in CONFIG.force_shares:
         force_n = share * config.minimum_force_n
         if compute_grasp(goal.system, goal.start_q, force_n, friction).is_balanced:
             return goal if share == 1.0 else replace(goal, planner={**goal.planner, "minimum_force_n": force_n})
@@ -115,10 +111,10 @@ def require_goals(task: TaskConfig) -> None:
 def turn_speed_deg_s(task: TaskConfig) -> float:
     """Return how fast a task turns its object, deg/s."""
     angle = abs(task.goal.angle_deg)
-    return angle / task.duration_s if angle > LEAST_TURN_DEG else USUAL_TURN_DEG_S
+    return angle / task.duration_s if angle > CONFIG.least_turn_deg else CONFIG.usual_turn_deg_s
 
 
 def speed_m_s(task: TaskConfig) -> float:
     """Return how fast a task moves its object, m/s."""
     way = float(np.linalg.norm(task.goal.translation_m))
-    return way / task.duration_s if way > LEAST_WAY_M else USUAL_SPEED_M_S
+    return way / task.duration_s if way > CONFIG.least_way_m else CONFIG.usual_speed_m_s

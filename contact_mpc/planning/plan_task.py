@@ -17,10 +17,7 @@ from contact_mpc.task.plan import Plan
 from contact_mpc.task.task import TaskConfig, load_task
 
 TREE = "rrt"  # provenance["planner"] of plans that a tree made
-MOST_DEG, MOST_MM = 5.0, 10.0  # a plan counts as executed within these, or the problem's own tolerances where tighter
 UNJUDGED_MM = 1000.0  # where no coordinate is a distance the position follows from the angles
-DROP_DISTANCE_M = 0.2  # long plans let objects lag behind while they are gripped anew
-HOLD_S = 2.0
 SAME = 1e-6  # rad, m: what a task file may round of a start
 
 
@@ -52,7 +49,7 @@ def problem_of_plan(name: str, plan: Plan) -> Problem:
     return with_goal(problem, goals)
 
 
-def write_plan_task(problem: Problem, plan: Plan, path: Path, hold_s: float = HOLD_S) -> TaskConfig:
+def write_plan_task(problem: Problem, plan: Plan, path: Path, hold_s: float | None = None) -> TaskConfig:
     """Write the task of a tree's plan to a YAML file and load it.
 
     The start is q_0 and u_0 of the plan. The goal is the motion of the object's frame B from the plan's start to the
@@ -64,7 +61,7 @@ def write_plan_task(problem: Problem, plan: Plan, path: Path, hold_s: float = HO
     PlanError
         The start cannot be written as a task: a command outside the joints' limits, or a pose that joints cannot reach.
     """
-    system, (q, u) = problem.system, (plan.q[0], plan.u[0])
+    system, parts, (q, u) = problem.system, problem.file.parts, (plan.q[0], plan.u[0])
     R, p = system.object_pose(q)
     R_goal, p_goal = system.object_pose(problem.configuration(problem.goal_u))
     turn = rotation_log(np.ascontiguousarray(R_goal @ R.T))
@@ -86,10 +83,10 @@ def write_plan_task(problem: Problem, plan: Plan, path: Path, hold_s: float = HO
             "translation_m": (p_goal - p).tolist(),
         },
         "duration_s": float(plan.times_s[-1]),
-        "hold_s": hold_s,
-        "tolerance_deg": min(MOST_DEG, problem.file.tolerance_deg),
-        "tolerance_mm": min(MOST_MM, problem.file.tolerance_mm) if has_distance else UNJUDGED_MM,
-        "drop_distance_m": DROP_DISTANCE_M,
+        "hold_s": parts.hold_s if hold_s is None else hold_s,
+        "tolerance_deg": min(parts.most_deg, problem.file.tolerance_deg),
+        "tolerance_mm": min(parts.most_mm, problem.file.tolerance_mm) if has_distance else UNJUDGED_MM,
+        "drop_distance_m": parts.drop_distance_m,
     }
     path.write_text(yaml.safe_dump(file, sort_keys=False), encoding="utf-8")
     task = load_task(path)

@@ -4,40 +4,45 @@ from dataclasses import replace
 
 from contact_mpc.errors import PlanError
 from contact_mpc.optimisation.trajectory import TrajoptConfig
+from contact_mpc.planning.grasp.grasp_config import GraspSearchConfig
 from contact_mpc.planning.grasp.search import GraspSearch, Hold
 from contact_mpc.planning.trajopt.task import object_path
 from contact_mpc.task.task import TaskConfig
 
-INSTANTS = 8
-TURN_FACTOR = 1.1  # of the turns that a start must serve, so that it has some to spare
-MOST_DRAWS = 1000
 
-
-def make_search(task: TaskConfig, seed: int, spread_rad: float = 0.0, hold: Hold | None = None) -> GraspSearch:
+def make_search(
+    task: TaskConfig,
+    seed: int,
+    spread_rad: float = 0.0,
+    hold: Hold | None = None,
+    config: GraspSearchConfig | None = None,
+) -> GraspSearch:
     """Return the search about the start of a task for postures that serve its turns, and that `hold` holds."""
-    turns = [_further(task.about(axis)) for axis in task.axes or ("",)]
+    config = config or GraspSearchConfig()
+    turns = [_further(task.about(axis), config.turn_share) for axis in task.axes or ("",)]
     return GraspSearch(
         task.system, task.start_q,
-        lambda q: [object_path(turn, q, INSTANTS)[:, : task.system.n_q_u] for turn in turns],
+        lambda q: [object_path(turn, q, config.instants)[:, : task.system.n_q_u] for turn in turns],
         seed, minimum_force_n=float(task.planner.get("minimum_force_n", 1.0)),
-        friction=_cone_friction(task), spread_rad=spread_rad, hold=hold,
+        friction=_cone_friction(task), spread_rad=spread_rad, hold=hold, config=config,
     )  # fmt: skip
 
 
-def draw_start(task: TaskConfig, seed: int) -> TaskConfig:
+def draw_start(task: TaskConfig, seed: int, config: GraspSearchConfig | None = None) -> TaskConfig:
     """Return the task from the first posture drawn that balances the object: what a start is without a search.
 
     Raises
     ------
     PlanError
-        None of `MOST_DRAWS` postures balances it.
+        None of `most_draws` postures balances it.
     """
-    search = make_search(task, seed)
-    for _ in range(MOST_DRAWS):
+    search = make_search(task, seed, config=config)
+    for _ in range(search.config.most_draws):
         candidate = search.sample()
         if candidate is not None:
             return replace(task, start_q=candidate.q, start_u=candidate.grasp.u, has_start=True)
-    raise PlanError(f"{task.path}: none of {MOST_DRAWS} postures (seed {seed}) balances the object; move its start")
+    draws = search.config.most_draws
+    raise PlanError(f"{task.path}: none of {draws} postures (seed {seed}) balances the object; move its start")
 
 
 def _cone_friction(task: TaskConfig) -> float:
@@ -47,5 +52,5 @@ def _cone_friction(task: TaskConfig) -> float:
     return float(given)
 
 
-def _further(task: TaskConfig) -> TaskConfig:
-    return replace(task, goal=replace(task.goal, angle_deg=TURN_FACTOR * task.goal.angle_deg))
+def _further(task: TaskConfig, share: float) -> TaskConfig:
+    return replace(task, goal=replace(task.goal, angle_deg=share * task.goal.angle_deg))

@@ -8,7 +8,7 @@ import pytest
 from contact_mpc.errors import ConfigError, PlanError
 from contact_mpc.model.rotations import rotation_exp
 from contact_mpc.planning import goal as goal_module
-from contact_mpc.planning.goal import LEAST_REGRASP_S, plan_to, require_goals, task_to
+from contact_mpc.planning.goal import CONFIG, plan_to, require_goals, task_to
 from contact_mpc.planning.grasp.balance import compute_grasp
 from contact_mpc.task.task import TaskConfig, load_task
 
@@ -33,7 +33,7 @@ def test_a_goal_with_new_grasps_goes_to_any_orientation_from_wherever_the_object
     R_goal = rotation_exp(np.array([2.0, 1.0, 1.0])) @ R
     goal = task_to(regrasping, q, regrasping.start_u, R_goal, p)
     plan = plan_to(regrasping, goal)
-    assert goal.duration_s >= LEAST_REGRASP_S
+    assert goal.duration_s >= CONFIG.least_regrasp_s
     np.testing.assert_allclose(regrasping.system.object_pose(plan.q[-1])[0], R_goal, atol=1e-9)
     np.testing.assert_array_equal(plan.q[0], q)
 

@@ -8,6 +8,7 @@ import pytest
 from contact_mpc.errors import PlanError
 from contact_mpc.planning import start_posture as task_grasp
 from contact_mpc.planning.grasp.balance import compute_grasp
+from contact_mpc.planning.grasp.grasp_config import GraspSearchConfig
 from contact_mpc.planning.methods import make_plan
 from contact_mpc.task.task import load_task
 
@@ -33,7 +34,6 @@ def test_plan_of_a_drawn_start_is_refused_unless_asked_for() -> None:
 
 
 def test_search_that_finds_no_posture_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task_grasp, "MOST_DRAWS", 1)
     monkeypatch.setattr(task_grasp.GraspSearch, "sample", lambda self: None)
     with pytest.raises(PlanError, match=r"none of 1 postures \(seed 3\) balances the object"):
-        task_grasp.draw_start(TASK, 3)
+        task_grasp.draw_start(TASK, 3, GraspSearchConfig(most_draws=1))

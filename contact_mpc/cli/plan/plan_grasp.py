@@ -15,7 +15,7 @@ from rich.table import Table
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
 from contact_mpc.evaluation.start import find_start, turns_to_try_deg
 from contact_mpc.evaluation.start_file import replace_start, start_section, start_text
-from contact_mpc.planning.grasp.search import FRICTION_STEPS, GraspCandidate
+from contact_mpc.planning.grasp.search import GraspCandidate
 from contact_mpc.task.task import TaskConfig
 
 MOST_REASONS = 6
@@ -71,7 +71,7 @@ def _grasp_figures(config: TaskConfig, best: GraspCandidate | None) -> dict[str,
     return {
         "fraction_of_path": best.fraction,
         "held_in_plants": best.held,
-        "friction_margins": dict(zip(map(str, FRICTION_STEPS), best.fractions, strict=False)),
+        "friction_margins": dict(zip(map(str, best.config.friction_steps), best.fractions, strict=False)),
         "joint_limit_room_rad": best.limit_room_rad,
         "conditioning": best.conditioning,
         "normal_forces_n": best.grasp.normal_forces,

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from contact_mpc.errors import ConfigError, PlanError
 from contact_mpc.planning.plan_task import (
-    HOLD_S,
     TREE,
     is_problem,
     problem_of_plan,
@@ -33,7 +32,7 @@ class TreeRun:
     seed : int
         Of the tree.
     hold_s : float or None
-        Time to hold at the goal; None: `HOLD_S`.
+        Time to hold at the goal; None: `parts.hold_s` of the problem.
     stored : (Path, Plan) or None
         A plan with its file.
     """
@@ -60,7 +59,7 @@ def task_of_tree(tree: TreeRun, plan: Plan, path: Path, folder: Path) -> TaskCon
     """
     problem = problem_of_plan(tree.name, plan)
     check_plan(path, plan, problem.system)
-    return write_plan_task(problem, plan, folder.resolve() / TASK_FILE, HOLD_S if tree.hold_s is None else tree.hold_s)
+    return write_plan_task(problem, plan, folder.resolve() / TASK_FILE, tree.hold_s)
 
 
 def write_tree_plan(tree: TreeRun, folder: Path) -> tuple[Path, Plan]:

@@ -1,12 +1,12 @@
 """Search for a start posture from which the fingers can roll an object to every goal that it shall reach.
 
 Random object positions and finger postures, each finger closed, by the joints that bring its tip nearer, until a shape
-of its tip is `CONTACT_GAP_M` from any of the object; fingers that cannot are left open, as long as three touch (two
+of its tip is `contact_gap_m` from any of the object; fingers that cannot are left open, as long as three touch (two
 where the object does not move freely). Kept when forces balance the object, then scored by rolling along every path:
-how far it gets with the given friction, then with ever less (`FRICTION_STEPS`), then the room that is left to the joint
+how far it gets with the given friction, then with ever less (`friction_steps`), then the room that is left to the joint
 limits and the conditioning of what the joints can do to the object. Those that serve every path are played in a physics
 engine, where the caller has one (`GraspSearch.hold`): the share of the plants that keep the object counts most. After
-the first `RANDOM_SHARE` of the samples the best is varied instead.
+the first `random_share` of the samples the best is varied instead.
 """
 
 from collections import Counter
@@ -25,23 +25,13 @@ from contact_mpc.model.lengths import tangent_lengths
 from contact_mpc.model.rotations import rotation_exp
 from contact_mpc.model.system import System
 from contact_mpc.planning.grasp.balance import Grasp, compute_grasp
+from contact_mpc.planning.grasp.grasp_config import GraspSearchConfig
 from contact_mpc.planning.grasp.rolling import roll_along
 from contact_mpc.planning.grasp.scene import Scene, make_scene
 from contact_mpc.settings.arrays import FloatArray
 
 IntArray = NDArray[np.int64]
-CONTACT_GAP_M = 3e-4
-CLEARANCE_M = 2e-3  # of all that does not hold the object, at the start and on the way
-LIMIT_ROOM_RAD = 0.05  # of a start posture
-TRIES_PER_FINGER = 40
-LEAST_BEND = 0.1  # of the largest share of a joint in closing
 BISECTIONS = 30
-FRICTION_STEPS = (1.0, 0.8, 0.65)  # shares of the friction: the margin in the cones on the way
-USEFUL_ROOM_RAD = 0.15  # more room to the joint limits does not count
-PATIENCE = 60  # samples without a better one that end a search whose best is complete
-HELD_WEIGHT = 3.0  # of the share of plants that hold the object: as much as all of `FRICTION_STEPS`
-RANDOM_SHARE = 0.4
-VARIATION_M, VARIATION_RAD = 0.003, 0.06  # standard deviations of a variation of object and joints
 Hold = Callable[[list[tuple[FloatArray, FloatArray]]], float]
 
 
@@ -52,7 +42,7 @@ class GraspCandidate:
     Attributes
     ----------
     fractions : tuple of float
-        Mean share of the paths at each of `FRICTION_STEPS`; the next is tried only after a complete one.
+        Mean share of the paths at each of `friction_steps`; the next is tried only after a complete one.
     limit_room_rad : float
         Least room to a joint limit on the way, rad.
     conditioning : float
@@ -61,6 +51,8 @@ class GraspCandidate:
         Fingers that hold, of those that could, -.
     held : float
         Share of the plants of `GraspSearch.hold` that keep the object; NaN where none was asked.
+    config : GraspSearchConfig
+        What it was found and is scored with.
     """
 
     q: FloatArray
@@ -70,6 +62,7 @@ class GraspCandidate:
     conditioning: float
     finger_share: float = 1.0
     held: float = np.nan
+    config: GraspSearchConfig = GraspSearchConfig()
 
     @property
     def fraction(self) -> float:
@@ -79,15 +72,18 @@ class GraspCandidate:
     @property
     def is_complete(self) -> bool:
         """Whether more samples could add little: held in every plant, every path with least friction, room left."""
-        rolls = len(self.fractions) == len(FRICTION_STEPS) and self.fractions[-1] >= 1.0
-        return rolls and self.held >= 1.0 and self.limit_room_rad >= USEFUL_ROOM_RAD
+        rolls = len(self.fractions) == len(self.config.friction_steps) and self.fractions[-1] >= 1.0
+        return rolls and self.held >= 1.0 and self.limit_room_rad >= self.config.useful_room_rad
 
     @property
     def score(self) -> float:
         """Larger is better: completeness with ever less friction first, then room to the limits and conditioning."""
-        room = min(self.limit_room_rad, USEFUL_ROOM_RAD) / USEFUL_ROOM_RAD if self.fraction >= 1.0 else 0.0
-        held = 0.0 if np.isnan(self.held) else HELD_WEIGHT * self.held
-        return sum(self.fractions) + 0.5 * room + 0.2 * self.conditioning + 0.3 * self.finger_share + held
+        config = self.config
+        most = config.useful_room_rad
+        room = min(self.limit_room_rad, most) / most if self.fraction >= 1.0 else 0.0
+        held = 0.0 if np.isnan(self.held) else config.held_weight * self.held
+        posture = sum(self.fractions) + config.room_weight * room + config.conditioning_weight * self.conditioning
+        return posture + config.finger_weight * self.finger_share + held
 
 
 @dataclass(frozen=True)
@@ -109,13 +105,13 @@ class GraspSearch:
     ----------
     paths : callable
         Given a start q (n_q,), the object paths [(n, n_q_u), ...] that the grasp must serve.
-    spread_m : float
-        Half width of the box of object positions about that of q_centre, m.
     spread_rad : float
         Half width of the box of rotation vectors by which the object is turned from q_centre, rad.
     hold : callable, optional
         Given configurations (n, n_q) and commands (n, n_a) of fingers that roll along each path, the share of plants
         that keep the object, 0 to 1.
+    config : GraspSearchConfig, optional
+        Shares, rooms and weights; its defaults where None.
     """
 
     def __init__(
@@ -126,13 +122,13 @@ class GraspSearch:
         seed: int,
         minimum_force_n: float = 1.0,
         friction: float = 0.5,
-        spread_m: float = 0.015,
         spread_rad: float = 0.0,
         hold: Hold | None = None,
+        config: GraspSearchConfig | None = None,
     ) -> None:
         self.system, self.q_centre, self.paths, self.hold = system, q_centre, paths, hold
-        self.minimum_force_n, self.friction, self.spread_m = minimum_force_n, friction, spread_m
-        self.spread_rad = spread_rad
+        self.minimum_force_n, self.friction = minimum_force_n, friction
+        self.spread_rad, self.config = spread_rad, config or GraspSearchConfig()
         self.rng = np.random.default_rng(seed)
         self._scene = make_scene(system)
         count = len(system.tree.dof_body)
@@ -183,7 +179,7 @@ class GraspSearch:
         first, (low, high) = self.system.n_q_u, (self.system.q_min[finger.joints], self.system.q_max[finger.joints])
         rest = q[first + finger.joints].copy()
         open_room = -np.inf
-        for _ in range(TRIES_PER_FINGER):
+        for _ in range(self.config.tries_per_finger):
             q[first + finger.joints] = low + self.rng.uniform(0.3, 0.7, len(low)) * (high - low)
             side = self._closing(q, finger)
             share = self.rng.uniform(0.1, 0.7, len(low))
@@ -192,10 +188,10 @@ class GraspSearch:
             room = float(self._gaps(q)[finger.pairs].min())
             if room > open_room:
                 open_room, rest = room, base
-            if room < CONTACT_GAP_M:
+            if room < self.config.contact_gap_m:
                 continue
             bend = self._closing(q, finger) * self.rng.uniform(0.3, 1.0, len(low))
-            bend = np.where(np.abs(bend) > LEAST_BEND, bend, 0.0)
+            bend = np.where(np.abs(bend) > self.config.least_bend, bend, 0.0)
             if self._bend_until_touch(q, finger, base, np.clip(base + 1.5 * bend, low, high) - base):
                 return True
         q[first + finger.joints] = rest
@@ -207,23 +203,25 @@ class GraspSearch:
         low, high = self.system.q_min[joints], self.system.q_max[joints]
         open_s, closed_s = 0.0, 1.0
         q[first + joints] = base
-        if self._gaps(q)[finger.pairs].min() < CONTACT_GAP_M:
+        if self._gaps(q)[finger.pairs].min() < self.config.contact_gap_m:
             return False
         for _ in range(BISECTIONS):
             middle = 0.5 * (open_s + closed_s)
             q[first + joints] = base + middle * bend
-            if self._gaps(q)[finger.pairs].min() < CONTACT_GAP_M:
+            if self._gaps(q)[finger.pairs].min() < self.config.contact_gap_m:
                 closed_s = middle
             else:
                 open_s = middle
         gaps, q_a = self._gaps(q)[finger.pairs], q[first + joints]
-        touches = gaps.min() < 2.0 * CONTACT_GAP_M and finger.is_tip[np.argmin(gaps)]
-        return bool(touches and np.all((q_a > low + LIMIT_ROOM_RAD) & (q_a < high - LIMIT_ROOM_RAD)))
+        touches = gaps.min() < 2.0 * self.config.contact_gap_m and finger.is_tip[np.argmin(gaps)]
+        return bool(
+            touches and np.all((q_a > low + self.config.limit_room_rad) & (q_a < high - self.config.limit_room_rad))
+        )
 
     def sample(self) -> GraspCandidate | None:
         """Return one random candidate, None where it cannot hold the object."""
-        turn = self.rng.uniform(-self.spread_rad, self.spread_rad, 3)
-        q = self._place_object(self.q_centre, self.rng.uniform(-self.spread_m, self.spread_m, 3), turn)
+        turn, spread_m = self.rng.uniform(-self.spread_rad, self.spread_rad, 3), self.config.spread_m
+        q = self._place_object(self.q_centre, self.rng.uniform(-spread_m, spread_m, 3), turn)
         self.drawn += 1
         closed = [self._close_finger(q, finger) for finger in self._fingers]
         for finger, touches in zip(self._fingers, closed, strict=True):
@@ -236,15 +234,17 @@ class GraspSearch:
     def vary(self, candidate: GraspCandidate) -> GraspCandidate | None:
         """Return a candidate nearby, None where it cannot hold the object."""
         self.drawn += 1
-        scale = self.rng.uniform(0.1, 1.0)
-        turn = scale * min(VARIATION_RAD, self.spread_rad) * self.rng.standard_normal(3)
-        q = self._place_object(candidate.q, scale * VARIATION_M * self.rng.standard_normal(3), turn)
+        scale, variation_rad = self.rng.uniform(0.1, 1.0), self.config.variation_rad
+        turn = scale * min(variation_rad, self.spread_rad) * self.rng.standard_normal(3)
+        q = self._place_object(candidate.q, scale * self.config.variation_m * self.rng.standard_normal(3), turn)
         first = self.system.n_q_u
         for finger in self._fingers:
             if not self._holds(candidate, finger):
                 continue
             bend = self._closing(q, finger) * self.rng.uniform(0.3, 1.0, len(finger.joints))
-            moved = q[first + finger.joints] + scale * VARIATION_RAD * self.rng.standard_normal(len(finger.joints))
+            moved = q[first + finger.joints] + scale * self.config.variation_rad * self.rng.standard_normal(
+                len(finger.joints)
+            )
             if not self._bend_until_touch(q, finger, moved - 0.3 * bend, 0.6 * bend):
                 self.misses[finger.name] += 1
                 return None
@@ -258,7 +258,7 @@ class GraspSearch:
 
     def judge(self, q: FloatArray) -> GraspCandidate | None:
         """Return the candidate at q (n_q,), None where it cannot hold the object."""
-        if self._gaps(q).min() < 0.5 * CONTACT_GAP_M:
+        if self._gaps(q).min() < 0.5 * self.config.contact_gap_m:
             self._refuse("a link is in the object, beside those that hold it")
             return None
         grasp = compute_grasp(self.system, q, self.minimum_force_n, self.friction, scene=self._scene)
@@ -288,7 +288,7 @@ class GraspSearch:
         fractions: list[float] = []
         ways: list[tuple[FloatArray, FloatArray]] = []
         paths, room = self.paths(q), np.inf
-        for step in FRICTION_STEPS:
+        for step in self.config.friction_steps:
             if fractions and fractions[-1] < 1.0:
                 break
             shares = []
@@ -304,13 +304,14 @@ class GraspSearch:
             fractions.append(float(np.mean(shares)))
         values = np.linalg.svd(object_response(self.system, q, grasp.pairs, self._scene), compute_uv=False)
         share = len(grasp.pairs) / max(1, len(self._fingers))
-        found = GraspCandidate(q, grasp, tuple(fractions), room, float(values[-1] / values[0]), min(1.0, share))
+        conditioning, share = float(values[-1] / values[0]), min(1.0, share)
+        found = GraspCandidate(q, grasp, tuple(fractions), room, conditioning, share, config=self.config)
         return self._try_to_hold(found, ways)
 
     def _try_to_hold(self, candidate: GraspCandidate, ways: list[tuple[FloatArray, FloatArray]]) -> GraspCandidate:
         """Return the candidate with its share of plants, where it serves every path and could become the best."""
         least = -np.inf if self.best is None else self.best.score
-        if self.hold is None or candidate.fraction < 1.0 or candidate.score + HELD_WEIGHT <= least:
+        if self.hold is None or candidate.fraction < 1.0 or candidate.score + self.config.held_weight <= least:
             return candidate
         held = self.hold(ways)
         if held < 1.0:
@@ -318,13 +319,13 @@ class GraspSearch:
         return replace(candidate, held=held)
 
     def _clear_instants(self, q: FloatArray, pairs: IntArray) -> int:
-        """Return how many of the first rows of q (n, n_q) keep all contacts but `pairs` at `CLEARANCE_M`.
+        """Return how many of the first rows of q (n, n_q) keep all contacts but `pairs` at `clearance_m`.
 
         Other shapes of the links that hold may come as near as they like, as long as they do not touch.
         """
         links = {(self._shapes[c].owner, self._shapes[c].link) for c in pairs}
         holds = np.array([(shape.owner, shape.link) in links for shape in self._shapes])
-        least = np.where(holds, 0.0, CLEARANCE_M)
+        least = np.where(holds, 0.0, self.config.clearance_m)
         least[pairs] = -np.inf
         for k, row in enumerate(q):
             if np.any(self._gaps(row) < least):
@@ -355,11 +356,11 @@ def search_grasp(
 ) -> GraspCandidate | None:
     """Return the best of at most so many samples; progress(count, best score) is called after each.
 
-    `search.best` is the best so far, also where an exception ends this. A complete best ends it after `PATIENCE` more.
+    `search.best` is the best so far, also where an exception ends this. A complete best ends it after `patience` more.
     """
     best, since = search.best, 0
     for count in range(samples):
-        is_random = best is None or count < RANDOM_SHARE * samples
+        is_random = best is None or count < search.config.random_share * samples
         candidate = search.sample() if is_random or best is None else search.vary(best)
         if candidate is not None and (best is None or candidate.score > best.score):
             search.best, since = candidate, -1
@@ -367,6 +368,6 @@ def search_grasp(
         since += 1
         if progress is not None:
             progress(count + 1, best.score if best else 0.0)
-        if best is not None and best.is_complete and since >= PATIENCE:
+        if best is not None and best.is_complete and since >= search.config.patience:
             break
     return best

@@ -14,12 +14,13 @@ from contact_mpc.model.urdf import Pose
 from contact_mpc.planning.grasp.scene import make_scene
 from contact_mpc.settings.arrays import FloatArray
 
-CLOSING_SHARE = 0.15  # of the motion, in which the gap is closed
 STEPS = 10  # of inverse kinematics per instant
 
 
-def carried_commands(system: System, q_ref: FloatArray) -> FloatArray:
+def carried_commands(system: System, q_ref: FloatArray, closing_share: float) -> FloatArray:
     """Return joint positions (T, n_a) at the instants 1 .. T of q_ref (T + 1, n_q), the objects' path from its start.
+
+    The gap is closed in the first closing_share of them.
 
     Raises
     ------
@@ -32,7 +33,7 @@ def carried_commands(system: System, q_ref: FloatArray) -> FloatArray:
     X_OT = Pose(X_WO.R.T @ X_WT.R, X_WO.R.T @ (X_WT.p - X_WO.p))
     found = []
     for k in range(1, T + 1):
-        share = min(1.0, k / max(1.0, CLOSING_SHARE * T))
+        share = min(1.0, k / max(1.0, closing_share * T))
         X_WT = _object(system, q_ref[k]) @ Pose(X_OT.R, X_OT.p + share * closing_O)
         q, _ = reach(system, q, frame, X_WT, STEPS)
         found.append(q[system.n_q_u :].copy())

@@ -117,7 +117,7 @@ def initial_commands(task: TaskConfig, config: TrajoptConfig, q_ref: FloatArray)
     Those of a link that pushes where these are asked for; the start's where no rolling is asked for or possible.
     """
     if config.initialisation == "carried":
-        return carried_commands(task.system, q_ref)
+        return carried_commands(task.system, q_ref, config.closing_share)
     system, T = task.system, len(q_ref) - 1
     constant = np.tile(task.start_u, (T, 1))
     friction = config.friction if config.grasp_friction is None else config.grasp_friction

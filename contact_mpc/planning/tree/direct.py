@@ -20,10 +20,9 @@ from contact_mpc.optimisation.trajectory import (
 )
 from contact_mpc.planning.tree.planner import SEED_STEP, GrownTree, TreePlanner
 from contact_mpc.planning.tree.problem import Problem, with_goal
+from contact_mpc.planning.tree.problem_config import TrajoptCaseConfig
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.yaml_files import validate
-
-STARTS = 20  # contact samples of which the start is the one with the least cost
 
 
 def _hold_still(grown: GrownTree, way: FloatArray) -> TrackingProblem:
@@ -93,16 +92,16 @@ class DirectProblem:
             f"{problem.path}: trajopt.settings",
         )
         self.model, self.system = planner.model, problem.system
-        self.tracking = self._best_start(planner, seed, section.steps)
+        self.tracking = self._best_start(planner, seed, section)
         self.unsmoothed = ContactDynamics(self.system, "socp", h_s=planner.model.h, friction=self.problem.file.friction)
 
-    def _best_start(self, planner: TreePlanner, seed: int, steps: int) -> TrackingProblem:
+    def _best_start(self, planner: TreePlanner, seed: int, section: TrajoptCaseConfig) -> TrackingProblem:
         """Return the problem from the start, or from the contact sample of the least cost."""
-        way = np.tile(self.problem.configuration(self.problem.goal_u), (steps + 1, 1))
+        way = np.tile(self.problem.configuration(self.problem.goal_u), (section.steps + 1, 1))
         if self.problem.start_a is not None:
             return _hold_still(planner.grow(seed, nodes=1), way)
-        starts = [_hold_still(planner.grow(seed + SEED_STEP * k, nodes=1), way) for k in range(STARTS)]
-        return min(starts, key=self._smoothed_cost)
+        trees = (planner.grow(seed + SEED_STEP * k, nodes=1) for k in range(section.starts))
+        return min((_hold_still(tree, way) for tree in trees), key=self._smoothed_cost)
 
     def _smoothed_cost(self, tracking: TrackingProblem) -> float:
         found = optimise_commands(self.system, self.model, tracking, self.config)

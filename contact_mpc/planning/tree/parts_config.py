@@ -10,6 +10,11 @@ class PartsConfig(BaseModel):
 
     most_deg: float = Field(default=5.0, gt=0.0, le=180.0, description="tolerance of arrival where looser, deg")
     most_mm: float = Field(default=10.0, gt=0.0, le=1000.0, description="tolerance of arrival where looser, mm")
+    hold_s: float = Field(default=2.0, ge=0.0, le=600.0, description="time that the goal is held at the end, s")
+    drop_distance_m: float = Field(
+        default=0.2, gt=0.0, le=10.0,
+        description="of an object from its plan that counts as dropped, m: it lags behind while it is gripped anew",
+    )  # fmt: skip
     arrived: float = Field(
         default=0.7, gt=0.0, le=1.0, description="tolerances within which the object has arrived: estimates are noisy"
     )

@@ -121,6 +121,9 @@ class TrajoptCaseConfig(_Frozen):
     goal: dict[str, float] = Field(description="coordinate -> goal, in place of those of `objects`")
     steps: int = Field(default=20, ge=1, le=1000, description="steps of the horizon")
     h_s: float | None = Field(default=None, gt=0.0, le=1.0, description="time step, s; that of `rrt` where left out")
+    starts: int = Field(
+        default=20, ge=1, le=1000, description="contact samples of which the start is the one with the least cost"
+    )
     settings: dict[str, float | int | str] = Field(default_factory=dict, description="of the trajectory optimisation")
 
 

@@ -11,11 +11,9 @@ from contact_mpc.dynamics.smoothed.newton import make_newton, measure_gaps
 from contact_mpc.model.kinematics import forward_kinematics
 from contact_mpc.model.rotations import rotation_from_rpy, rotation_log
 from contact_mpc.model.system import System
+from contact_mpc.planning.grasp.grasp_config import GraspSearchConfig
 from contact_mpc.planning.grasp.rolling import RollingPath, roll_along
 from contact_mpc.planning.grasp.search import (
-    CLEARANCE_M,
-    CONTACT_GAP_M,
-    PATIENCE,
     Finger,
     GraspCandidate,
     GraspSearch,
@@ -25,6 +23,7 @@ from contact_mpc.planning.trajopt.task import object_path
 from contact_mpc.task.task import TaskConfig, load_task
 
 INSTANTS = 5
+CONFIG = GraspSearchConfig()
 # A start of the cube from which the fingertips roll all the way about +x, with a link of the index inside the cube
 BLOCKED_JOINTS_RAD = {
     "index_0": 0.1149, "index_1": 0.6744, "index_2": 0.5356, "index_3": 0.5173,
@@ -55,7 +54,7 @@ def roll(task: TaskConfig, candidate: GraspCandidate, axis: str) -> RollingPath:
 
 
 def clear_instants(system: System, rolled: RollingPath, pairs: np.ndarray) -> int:
-    clear = [np.delete(gaps_of(system, q), pairs).min() >= CLEARANCE_M for q in rolled.q]
+    clear = [np.delete(gaps_of(system, q), pairs).min() >= CONFIG.clearance_m for q in rolled.q]
     return int(np.argmin([*clear, False]))
 
 
@@ -76,8 +75,8 @@ def test_one_tip_of_every_finger_touches_and_nothing_else(variants: tuple[TaskCo
         gaps = gaps_of(task.system, candidate.q)
         held = gaps[candidate.grasp.pairs]
         assert len(held) == 4
-        assert held.min() >= 0.5 * CONTACT_GAP_M and held.max() <= 2.0 * CONTACT_GAP_M
-        assert candidate.fraction == 0.0 or np.delete(gaps, candidate.grasp.pairs).min() >= CLEARANCE_M
+        assert held.min() >= 0.5 * CONFIG.contact_gap_m and held.max() <= 2.0 * CONFIG.contact_gap_m
+        assert candidate.fraction == 0.0 or np.delete(gaps, candidate.grasp.pairs).min() >= CONFIG.clearance_m
 
 
 def test_fraction_is_the_share_of_the_path_with_all_other_links_clear(
@@ -176,5 +175,5 @@ def test_search_ends_once_its_best_can_hardly_be_beaten(monkeypatch: pytest.Monk
     for name in ("sample", "vary"):
         monkeypatch.setattr(search, name, lambda *_: None)
     counts: list[int] = []
-    assert search_grasp(search, 10 * PATIENCE, lambda count, _: counts.append(count)) is search.best
-    assert counts[-1] == PATIENCE
+    assert search_grasp(search, 10 * CONFIG.patience, lambda count, _: counts.append(count)) is search.best
+    assert counts[-1] == CONFIG.patience

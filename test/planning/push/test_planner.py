@@ -190,7 +190,7 @@ def test_block_without_friction_is_refused() -> None:
     system = load_system("anypulator_block")
     smooth = tuple(replace(pair, mu=0.0) for pair in system.pairs)
     with pytest.raises(ModelError, match="friction of the block with the ground is 0"):
-        build_object(replace(system, pairs=smooth))
+        build_object(replace(system, pairs=smooth), edge_m=0.03)
 
 
 def test_without_a_compiler_the_functions_are_interpreted(

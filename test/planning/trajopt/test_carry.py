@@ -5,9 +5,9 @@ import numpy as np
 from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.smoothed.newton import make_newton, measure_gaps
 from contact_mpc.model.system_builder import load_system
-from contact_mpc.planning.trajopt.carry import CLOSING_SHARE, carried_commands
+from contact_mpc.planning.trajopt.carry import carried_commands
 
-INSTANTS, WAY_M = 21, 0.1
+INSTANTS, WAY_M, CLOSING_SHARE = 21, 0.1, 0.2
 
 
 def test_the_pusher_touches_and_goes_along() -> None:
@@ -18,7 +18,7 @@ def test_the_pusher_touches_and_goes_along() -> None:
     model = build_model(system)
     ws = make_newton(model)
     gap = float(np.min(measure_gaps(model, ws, q)))
-    u = carried_commands(system, path)
+    u = carried_commands(system, path, CLOSING_SHARE)
     along = u[:, 1] - q[system.n_q_u + 1]
     closing = np.minimum(1.0, np.arange(1, INSTANTS) / (CLOSING_SHARE * (INSTANTS - 1)))
     assert gap > 1e-3

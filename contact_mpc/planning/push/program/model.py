@@ -76,4 +76,4 @@ def build_model(system: System, settings: ContactImplicitSettings) -> Model:
             f"{system.path}: velocity_weights has {len(settings.velocity_weights)} values; expected {len(arm.bodies)}"
         )
     ends = [float(abs(rod.X_LG.p[2]) + 0.5 * rod.size[1]) for rod in rods]
-    return Model(arm, build_object(system), settings, heads[0].size[0], max(ends, default=0.0))
+    return Model(arm, build_object(system, settings.edge_m), settings, heads[0].size[0], max(ends, default=0.0))

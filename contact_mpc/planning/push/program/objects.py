@@ -23,8 +23,6 @@ from contact_mpc.model.system import System
 from contact_mpc.model.urdf import Shape
 from contact_mpc.settings.arrays import FloatArray
 
-EDGE_M = 0.03  # the tool stays so far below a block's upper edge, where its round head would slip over
-
 
 @dataclass(frozen=True)
 class PushedObject(ABC):
@@ -100,6 +98,7 @@ class Block(PushedObject):
     half_depth_m: float
     half_width_m: float
     height_m: float
+    edge_m: float
 
     def gap(self, w: ca.SX, p_e: ca.SX, heading: ca.SX) -> ca.SX:  # noqa: ARG002, D102
         n = ca.vertcat(ca.cos(w[2]), ca.sin(w[2]))
@@ -109,7 +108,7 @@ class Block(PushedObject):
         return [self._sideways(w, p_e)]
 
     def face(self, w: ca.SX, p_e: ca.SX, heading: ca.SX) -> list[ca.SX]:  # noqa: ARG002, D102
-        top = self.height_m - EDGE_M
+        top = self.height_m - self.edge_m
         return [top - p_e[2], self.half_width_m**2 - self._sideways(w, p_e) ** 2]
 
     def _sideways(self, w: ca.SX, p_e: ca.SX) -> ca.SX:
@@ -225,8 +224,8 @@ class Ball(PushedObject):
         return self.system.integrate(q, step)[:7]
 
 
-def build_object(system: System) -> PushedObject:
-    """Recognise the pushed object of a system by its joints and shapes.
+def build_object(system: System, edge_m: float) -> PushedObject:
+    """Recognise the pushed object of a system by its joints and shapes; a tool stays edge_m below a block's edge.
 
     Raises
     ------
@@ -253,7 +252,8 @@ def build_object(system: System) -> PushedObject:
         size, weight = boxes[0].size, -mass * system.config.gravity_m_s2[2]
         diagonal = np.array([mass, mass, float(inertia[2, 2])])
         friction = _ground_friction(system) * weight
-        return Block(system, diagonal, damping[[0, 1, 3]], friction, 0.5 * size[0], 0.5 * size[1], _top(boxes[0]))
+        half = 0.5 * size[0], 0.5 * size[1]
+        return Block(system, diagonal, damping[[0, 1, 3]], friction, *half, _top(boxes[0]), edge_m)
     raise ModelError(
         f"{system.path}: object '{item.name}' is none that can be pushed: a box on joints x, y, z and turn, a box on "
         f"one vertical hinge, or a free sphere; found {item.mobility}, joints {kinds}, {len(shapes)} shapes"

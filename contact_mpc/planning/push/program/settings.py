@@ -59,6 +59,10 @@ class ContactImplicitSettings(BaseModel):
         default=True, description="whether the block must be at rest at the end; the paper leaves its velocity free"
     )
     clearance_m: float = Field(default=0.05, ge=0.0, le=1.0, description="least height of the tool's head, m")
+    edge_m: float = Field(
+        default=0.03, ge=0.0, le=0.5,
+        description="below a block's upper edge that the tool stays, where its round head would slip over, m",
+    )  # fmt: skip
     rod_clearance_m: float = Field(
         default=0.015, ge=0.0, le=0.5, description="least distance of the rod's axis behind the virtual plane, m"
     )

@@ -18,7 +18,7 @@ ALONG_X = np.array([0.5, 0.1, 0.0])
 
 @pytest.fixture(scope="module")
 def block() -> Block:
-    thing = build_object(load_system("anypulator_block"))
+    thing = build_object(load_system("anypulator_block"), edge_m=0.03)
     assert isinstance(thing, Block)
     return thing
 
