@@ -79,6 +79,16 @@ class MujocoConfirmation:
         ends = self._plant.q_from_qpos(states[:, -1, 1 : 1 + self._models[0].nq])
         return np.asarray(ends).reshape(len(u), len(models), -1)
 
+    def nominal_way(
+        self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the nominal motion; see `contact_mpc.loop.correction.Batch`."""
+        stride = round(ROWS_S / STEP_S)
+        rows = int(np.ceil((float(times_s[-1]) + settle_s) / ROWS_S))
+        states = self._roll(q, self._models[:1], self._controls(times_s, u, rows * stride)[None])
+        way = self._plant.q_from_qpos(states[0, stride - 1 :: stride, 1 : 1 + self._models[0].nq])
+        return ROWS_S * np.arange(1, rows + 1, dtype=np.float64), np.asarray(way)
+
     def corrected(
         self, problem: Problem, q: FloatArray, plan: Plan, target: FloatArray, enough_rad: float
     ) -> Corrected:

@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from contact_mpc.planning.tree.problem import Problem
-from contact_mpc.planning.tree.segments import Corrected
+from contact_mpc.planning.tree.segments import Corrected, object_distance
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
 
@@ -29,6 +29,8 @@ DRAWS_WEIGHT = 0.25  # of how far draws end apart, which no change takes away, b
 FINALISTS = 4  # best changes, which all draws decide between: the best of many by few may be so by chance
 LOST_RAD = 0.5  # error of a draw from which it is lost, however far it falls
 NEAR = 3.0  # times the spread of random changes: earlier ones that count as well
+SETTLED_RAD = 0.004  # from where an object comes to rest, global metric, within which it counts as there
+LEAST_SETTLE_S = 0.3  # other draws, and other commands, rest later than the nominal ones
 OUTLIER = 3.0  # times the median change of the pose: from another mode of contact
 
 
@@ -49,7 +51,7 @@ class CorrectionConfig:
     enough_rad : float
         Mean error of the object, global metric, that is left as it is.
     settle_s : float
-        For which the last command is held in a roll-out, s.
+        For which the last command is held in a roll-out at most, s; less where the object comes to rest earlier.
     """
 
     knots: int = 2
@@ -58,7 +60,7 @@ class CorrectionConfig:
     spread: float = 0.01
     lengths: tuple[float, ...] = (0.25, 0.5, 1.0, 1.5)
     enough_rad: float = 0.004
-    settle_s: float = 2.0
+    settle_s: float = 3.0
 
 
 class Batch(Protocol):
@@ -69,6 +71,12 @@ class Batch(Protocol):
 
         The draws are few, or all.
         """
+        ...
+
+    def nominal_way(
+        self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the nominal draw's motion under commands u (n, n_a): instants (m,), s, and configurations (m, n_q)."""
         ...
 
 
@@ -97,13 +105,14 @@ def correct(
     config, rng = config or CorrectionConfig(), np.random.default_rng(seed)
     hats, system = hat_functions(plan.times_s, config.knots), problem.system
     lower, upper = np.minimum(plan.u, system.q_min), np.maximum(plan.u, system.q_max)
+    settle_s = _settling_s(problem, physics, q, plan, config.settle_s)
 
     def commands(d: FloatArray) -> FloatArray:
         changes = np.einsum("tk,mka->mta", hats, d.reshape(len(d), config.knots, -1))
         return np.asarray(np.clip(plan.u + changes, lower, upper))
 
     def roll(d: FloatArray, is_few: bool = True) -> FloatArray:
-        return _errors(problem, physics.ends(q, plan.times_s, commands(d), config.settle_s, is_few), target)
+        return _errors(problem, physics.ends(q, plan.times_s, commands(d), settle_s, is_few), target)
 
     d = np.zeros((1, config.knots * system.n_a))
     errors = roll(d)
@@ -129,6 +138,14 @@ def correct(
     best = int(finalists[chosen])
     corrected = plan if best == 0 else replace(plan, u=commands(d[best : best + 1])[0])
     return Corrected(corrected, before, error)
+
+
+def _settling_s(problem: Problem, physics: Batch, q: FloatArray, plan: Plan, most_s: float) -> float:
+    """Return how long the object moves on after a part in the nominal draw, s, and some more for other commands."""
+    times_s, way = physics.nominal_way(q, plan.times_s, plan.u, most_s)
+    moving = [t for t, row in zip(times_s, way, strict=True) if object_distance(problem, row, way[-1]) > SETTLED_RAD]
+    rest_s = max(moving, default=0.0) - float(plan.times_s[-1])
+    return float(np.clip(rest_s + LEAST_SETTLE_S, LEAST_SETTLE_S, most_s))
 
 
 def choose(errors: FloatArray) -> tuple[int, float]:

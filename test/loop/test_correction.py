@@ -32,6 +32,11 @@ class Springs:
     def __init__(self, problem: Problem, is_deaf: bool = False) -> None:
         self._n_u, self._is_deaf = problem.system.n_q_u, is_deaf
 
+    def nominal_way(
+        self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float
+    ) -> tuple[FloatArray, FloatArray]:
+        return times_s, np.tile(self.ends(q, times_s, u[None], settle_s, True)[0, 0], (len(times_s), 1))
+
     def ends(self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, is_few: bool) -> FloatArray:
         ends = np.tile(q, (len(u), 2, 1))
         if not self._is_deaf:
@@ -50,6 +55,34 @@ def test_push_that_would_miss_is_corrected_in_mujoco(problem: Problem) -> None:
     assert np.array_equal(found.plan.u[0], plan.u[0])
     again = correct(problem, physics, plan.q[0], plan, target)
     assert np.array_equal(again.plan.u, found.plan.u)
+
+
+class Drags(Springs):
+    """The object creeps on for `rest_s` after the last command; `settled` tells how long roll-outs were held."""
+
+    def __init__(self, problem: Problem, rest_s: float) -> None:
+        super().__init__(problem)
+        self.rest_s = rest_s
+        self.settled: list[float] = []
+
+    def nominal_way(
+        self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float
+    ) -> tuple[FloatArray, FloatArray]:
+        instants_s = np.arange(0.0, times_s[-1] + settle_s, 0.05)
+        way = np.tile(q, (len(instants_s), 1))
+        way[:, 0] += np.minimum(0.0, 0.1 * (instants_s - times_s[-1] - self.rest_s))
+        return instants_s, way
+
+    def ends(self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, is_few: bool) -> FloatArray:
+        self.settled.append(settle_s)
+        return super().ends(q, times_s, u, settle_s, is_few)
+
+
+@pytest.mark.parametrize(("rest_s", "least_s", "most_s"), [(-1.0, 0.3, 0.3), (1.0, 1.0, 1.4), (10.0, 3.0, 3.0)])
+def test_roll_outs_last_until_the_object_rests(problem: Problem, rest_s: float, least_s: float, most_s: float) -> None:
+    plan, world = push(problem), Drags(problem, rest_s)
+    correct(problem, world, plan.q[0], plan, plan.q[0])
+    assert world.settled and all(least_s <= item <= most_s for item in world.settled)
 
 
 def test_linear_world_is_corrected_in_the_mean_of_its_draws(problem: Problem) -> None:

@@ -85,9 +85,14 @@ def candidates(problem: Problem, first: Plan, seed: int) -> Iterator[Plan]:
     planner = TreePlanner(problem)
     for k in range(1, CANDIDATES):
         with suppress(PlanError):
-            found = plan_globally(planner, seed + k * CANDIDATE_SEED_STEP)
+            found = plan_globally(planner, candidate_seed(seed, k))
             if found.is_valid:
                 yield found.plan
+
+
+def candidate_seed(seed: int, k: int) -> int:
+    """Return the seed of the k-th plan that is tried."""
+    return seed + k * CANDIDATE_SEED_STEP
 
 
 def _confirmed(problem: Problem, found: GlobalPlan, seed: int) -> tuple[Plan, dict[str, Any]]:

@@ -20,7 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.table import Table
 
 from contact_mpc.cli.run.run_output import StateBar
-from contact_mpc.cli.plan.plan_tree import candidates
+from contact_mpc.cli.plan.plan_tree import CANDIDATES, candidate_seed, candidates
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit, require_writable
 from contact_mpc.cli.evaluate.trials import DisturbanceScale
 from contact_mpc.errors import ConfigError, PlanError
@@ -30,7 +30,7 @@ from contact_mpc.evaluation.execution_store import execution_key, load_execution
 from contact_mpc.evaluation.statistics import wilson_interval
 from contact_mpc.loop.confirmation import MujocoConfirmation
 from contact_mpc.loop.confirmed_plan import confirm_best
-from contact_mpc.planning.tree.plan import plan_globally
+from contact_mpc.planning.tree.plan import GlobalPlan, plan_globally
 from contact_mpc.planning.tree.planner import TreePlanner
 from contact_mpc.planning.tree.problem import Problem, load_problem
 from contact_mpc.settings.plain_values import to_plain
@@ -144,7 +144,8 @@ def stored_execution(
 def stored_plan(path: Path, seed: int, folder: Path, is_confirmed: bool = False) -> tuple[Plan | None, float, str]:
     """Return the plan of a problem and seed, its CPU time, and why there is none; kept in the folder.
 
-    With is_confirmed it is what MuJoCo has played, see `contact_mpc.loop.confirmed_plan`, to the goal or not.
+    Trees of up to three seeds are grown until one arrives, and all of them count. With is_confirmed it is what MuJoCo
+    has played, see `contact_mpc.loop.confirmed_plan`, to the goal or not.
     """
     problem = load_problem(path)
     file = folder / f"{problem.file.name}.{seed}{'.confirmed' if is_confirmed else ''}.npz"
@@ -155,23 +156,37 @@ def stored_plan(path: Path, seed: int, folder: Path, is_confirmed: bool = False)
         if raw is None:
             return None, cpu_s, reason
         started = time.process_time()
-        plan = confirm_best(problem, candidates(problem, raw, seed), MujocoConfirmation(problem.system)).plan
+        plan = confirm_best(
+            problem, candidates(problem, raw, raw.provenance["seed"]), MujocoConfirmation(problem.system)
+        ).plan
         record = {**plan.provenance, "plan_cpu_s": cpu_s + time.process_time() - started}
         plan = replace(plan, provenance=record)
         save_plan(file, plan)
         return _result(plan)
     started = time.process_time()
-    try:
-        found = plan_globally(TreePlanner(problem), seed)
-    except PlanError as error:
-        return None, time.process_time() - started, str(error)
-    record = {
-        **found.plan.provenance, "plan_cpu_s": time.process_time() - started, "is_valid": found.is_valid,
-        "reason": found.replay.failure or found.status,
-    }  # fmt: skip
+    found, reason = _first_valid(TreePlanner(problem), seed)
+    cpu_s = time.process_time() - started
+    if found is None:
+        return None, cpu_s, reason
+    record = {**found.plan.provenance, "plan_cpu_s": cpu_s, "is_valid": found.is_valid, "reason": reason}
     plan = replace(found.plan, provenance=record)
     save_plan(file, plan)
     return _result(plan)
+
+
+def _first_valid(planner: TreePlanner, seed: int) -> tuple[GlobalPlan | None, str]:
+    """Return the first valid of the plans that are tried, else the last there is, and why it is not valid."""
+    found, reason = None, ""
+    for k in range(CANDIDATES):
+        try:
+            found = plan_globally(planner, candidate_seed(seed, k))
+        except PlanError as error:
+            reason = str(error)
+            continue
+        reason = "" if found.is_valid else found.replay.failure or found.status
+        if found.is_valid:
+            break
+    return found, reason
 
 
 def _is_of(plan: Plan, problem: Problem) -> bool:

@@ -23,9 +23,9 @@ class PartsConfig(BaseModel):
         default=0.5, gt=0.0, le=100.0,
         description="way of the object after which a held part pauses, rad: errors do not add up beyond it",
     )  # fmt: skip
-    free_rad: float = Field(default=0.02, gt=0.0, le=1.0, description="error that stays after fingers moved, rad")
-    held_rad: float = Field(default=0.012, gt=0.0, le=1.0, description="error that stays after a part in a grasp, rad")
-    last_rad: float = Field(default=0.004, gt=0.0, le=1.0, description="error that stays after the last part, rad")
+    free_rad: float = Field(default=0.03, gt=0.0, le=1.0, description="error that stays after fingers moved, rad")
+    held_rad: float = Field(default=0.03, gt=0.0, le=1.0, description="error that stays after a part in a grasp, rad")
+    last_rad: float = Field(default=0.008, gt=0.0, le=1.0, description="error that stays after the last part, rad")
     mends: int = Field(default=2, ge=0, le=100, description="tries to bring an object back without a new plan")
     mend_s: float = Field(default=1.5, gt=0.0, le=60.0, description="time of such a try, s")
     mended: float = Field(default=0.5, gt=0.0, lt=1.0, description="share of the error that may be left after one")
