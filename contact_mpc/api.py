@@ -32,11 +32,11 @@ from contact_mpc.loop.config import LoopConfig, load_loop_config
 from contact_mpc.planning.grasp.search import GraspCandidate
 from contact_mpc.planning.methods import make_plan
 from contact_mpc.plants.common.perturbation import PlantPerturbation
-from contact_mpc.report.animation import build_scene
 from contact_mpc.report.evaluation_report import render_evaluation_report
 from contact_mpc.report.loop_record import record_of_loop
 from contact_mpc.report.pages import write_result_page
 from contact_mpc.report.run_report import SCENE_CAPTION, SOURCES, write_report
+from contact_mpc.report.scene.animation import build_scene
 from contact_mpc.report.shown_page import ShownPage, render_animation
 from contact_mpc.settings.plain_values import to_plain
 from contact_mpc.task.node_parameters import default_parameter_file

@@ -11,8 +11,8 @@ from contact_mpc.estimation.contact_location.random_contacts import TrueContact
 from contact_mpc.model.kinematics import forward_kinematics
 from contact_mpc.model.rotations import matrix_to_quaternion
 from contact_mpc.model.system import System
-from contact_mpc.report.animation import rod, scene_of_configurations
 from contact_mpc.report.page import write_text
+from contact_mpc.report.scene.animation import rod, scene_of_configurations
 from contact_mpc.report.shown_page import render_animation
 from contact_mpc.settings.arrays import FloatArray
 

@@ -14,14 +14,17 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from contact_mpc.errors import ModelError
 from contact_mpc.settings.arrays import FloatArray
 
+IntArray = NDArray[np.int64]
 logger = logging.getLogger(__name__)
 MAX_VERTICES = 100  # a hull meets a half-space with all of its vertices
 DEVIATION_M = 5e-5
 SUM_WEIGHT = 100.0  # of the condition that weights add up to 1, against coordinates of size 1
+CELLS, FEWER_CELLS = 128, 0.8  # of the grid that a coarser mesh is rounded to, and how many the next one has
 CONCAVE = 0.05  # of the mesh's volume added by the hull, above which a warning is given
 
 
@@ -67,19 +70,61 @@ def load_hull(path: Path, scale: FloatArray) -> Hull:
     return hull
 
 
-@lru_cache(maxsize=256)
-def _load(path: Path, _changed_ns: int, scale: tuple[float, float, float]) -> Hull:
+def load_triangles(path: Path, scale: FloatArray, most: int) -> FloatArray:
+    """Return the corners (m, 3, 3), m, of a mesh file's triangles; of more than `most` those of a coarser mesh.
+
+    Raises
+    ------
+    ModelError
+        The file is missing or no mesh.
+    """
+    if not path.is_file():
+        raise ModelError(f"{path}: the mesh file does not exist")
+    points, triangles = coarsen(*_read(path, tuple(scale.tolist())), most)
+    return points[triangles]
+
+
+def coarsen(points: FloatArray, triangles: IntArray, most: int) -> tuple[FloatArray, IntArray]:
+    """Return a mesh of at most `most` triangles: points (n, 3) in one cell of a grid become one, their mean.
+
+    Triangles (m, 3) that lose a corner by it go. The grid begins with CELLS cells along the longest side.
+    """
+    found, kept = points, triangles
+    cells = float(CELLS)
+    while len(kept) > most:
+        places = np.floor((points - points.min(axis=0)) * cells / float(np.ptp(points, axis=0).max()))
+        _, merged, counts = np.unique(places, axis=0, return_inverse=True, return_counts=True)
+        merged = merged.reshape(-1)
+        sums = np.stack([np.bincount(merged, column) for column in points.T], axis=1)
+        found, kept = sums / counts[:, None], merged[triangles]
+        kept = kept[(kept[:, 0] != kept[:, 1]) & (kept[:, 1] != kept[:, 2]) & (kept[:, 2] != kept[:, 0])]
+        cells *= FEWER_CELLS
+    return found, kept
+
+
+def _read(path: Path, scale: tuple[float, float, float]) -> tuple[FloatArray, IntArray]:
+    """Return points (n, 3), m, and triangles (m, 3) of a mesh file; raises ModelError where it is none."""
     import coal
-    from scipy.spatial import ConvexHull, QhullError
 
     try:
         mesh = coal.MeshLoader().load(str(path), np.array(scale))
-        points = np.array([mesh.vertex(i) for i in range(mesh.num_vertices)])
+    except (RuntimeError, ValueError) as error:
+        raise ModelError(f"{path}: no mesh can be read from it ({str(error).strip().splitlines()[0]})") from error
+    points = np.array([mesh.vertex(i) for i in range(mesh.num_vertices)])
+    triangles = np.array([[t[0], t[1], t[2]] for t in map(mesh.tri_indices, range(mesh.num_tris))], dtype=np.int64)
+    return points, triangles
+
+
+@lru_cache(maxsize=256)
+def _load(path: Path, _changed_ns: int, scale: tuple[float, float, float]) -> Hull:
+    from scipy.spatial import ConvexHull, QhullError
+
+    points, triangles = _read(path, scale)
+    try:
         hull = ConvexHull(points)
-    except (RuntimeError, ValueError, QhullError) as error:
+    except (ValueError, QhullError) as error:
         reason = str(error).strip().splitlines()[0]
         raise ModelError(f"{path}: no mesh with a volume can be read from it ({reason})") from error
-    triangles = np.array([[t[0], t[1], t[2]] for t in map(mesh.tri_indices, range(mesh.num_tris))])
     volume = enclosed_volume(points, triangles)
     corners = np.ascontiguousarray(points[hull.vertices], dtype=np.float64)
     vertices, deviation_m = thin_out(corners)
@@ -128,7 +173,7 @@ def _largest_distance(points: FloatArray, hull: FloatArray, planes: FloatArray) 
     return found
 
 
-def enclosed_volume(points: FloatArray, triangles: np.ndarray) -> float:
+def enclosed_volume(points: FloatArray, triangles: IntArray) -> float:
     """Return the volume, m^3, that triangles (m, 3) enclose; nan where an edge has no neighbour (an open mesh)."""
     _, merged = np.unique(np.round(points / (1e-7 * float(np.ptp(points))), 0), axis=0, return_inverse=True)
     corners = merged.reshape(-1)[triangles]

@@ -154,7 +154,8 @@ def _find_root(links: dict[str, Link], joints: tuple[Joint, ...], path: Path) ->
     return roots[0]
 
 
-def _vector(element: ET.Element | None, key: str, default: str, path: Path, count: int = 3) -> FloatArray:
+def read_vector(element: ET.Element | None, key: str, default: str, path: Path, count: int = 3) -> FloatArray:
+    """Return `count` numbers of an attribute, `default` where it is not given; raises ModelError for anything else."""
     text = default if element is None else element.get(key, default)
     try:
         value = np.array([float(item) for item in text.split()])
@@ -166,7 +167,7 @@ def _vector(element: ET.Element | None, key: str, default: str, path: Path, coun
 
 
 def _number(element: ET.Element | None, key: str, default: str, path: Path) -> float:
-    return float(_vector(element, key, default, path, count=1)[0])
+    return float(read_vector(element, key, default, path, count=1)[0])
 
 
 def _limit(element: ET.Element | None, key: str, default: float, path: Path) -> float:
@@ -174,17 +175,19 @@ def _limit(element: ET.Element | None, key: str, default: float, path: Path) -> 
     return default if element is None or key not in element.attrib else _number(element, key, "", path)
 
 
-def _read_pose(element: ET.Element | None, path: Path) -> Pose:
-    return Pose(rotation_from_rpy(_vector(element, "rpy", "0 0 0", path)), _vector(element, "xyz", "0 0 0", path))
+def read_pose(element: ET.Element | None, path: Path) -> Pose:
+    """Return the pose that an <origin> gives, that of no element being none; raises ModelError."""
+    rpy, xyz = (read_vector(element, key, "0 0 0", path) for key in ("rpy", "xyz"))
+    return Pose(rotation_from_rpy(rpy), xyz)
 
 
 def _read_link(element: ET.Element, path: Path) -> Link:
     name = element.get("name", "")
-    collisions = tuple(_read_shape(item, name, path) for item in element.findall("collision"))
+    collisions = tuple(read_shape(item, name, path) for item in element.findall("collision"))
     inertial = element.find("inertial")
     if inertial is None:
         return Link(name, 0.0, np.zeros(3), np.zeros((3, 3)), collisions)
-    X_LC = _read_pose(inertial.find("origin"), path)
+    X_LC = read_pose(inertial.find("origin"), path)
     tensor = inertial.find("inertia")
     xx, xy, xz, yy, yz, zz = (_number(tensor, key, "0", path) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
     I_C = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
@@ -197,26 +200,29 @@ def _read_link(element: ET.Element, path: Path) -> Link:
     return Link(name, mass, X_LC.p, X_LC.R @ I_C @ X_LC.R.T, collisions)
 
 
-def _read_shape(element: ET.Element, link: str, path: Path) -> Shape:
+def read_shape(element: ET.Element, link: str, path: Path) -> Shape:
+    """Return the shape of a <collision> or <visual>, a mesh as its convex hull; raises ModelError."""
     geometry = element.find("geometry")
     mesh = None if geometry is None else geometry.find("mesh")
     if mesh is not None:
-        scale = _vector(mesh, "scale", "1 1 1", path)
+        scale = read_vector(mesh, "scale", "1 1 1", path)
         try:
             hull = load_hull(mesh_path(mesh.get("filename", ""), path), scale)
         except ModelError as error:
             raise ModelError(f"{path}: link '{link}': {error}") from error
-        return Shape("hull", (), _read_pose(element.find("origin"), path), hull.vertices, hull.describe())
+        return Shape("hull", (), read_pose(element.find("origin"), path), hull.vertices, hull.describe())
     found = [] if geometry is None else [child for child in geometry if child.tag.replace(DRAKE, "") in SHAPES]
     if len(found) != 1:
         tags = [] if geometry is None else [child.tag for child in geometry]
         raise ModelError(f"{path}: link '{link}': collision shape {tags}; allowed: {', '.join(SHAPES)}, mesh")
     kind = found[0].tag.replace(DRAKE, "")
     counts = {"size": 3}
-    size = [float(value) for key in SHAPES[kind] for value in _vector(found[0], key, "nan", path, counts.get(key, 1))]
+    size = [
+        float(value) for key in SHAPES[kind] for value in read_vector(found[0], key, "nan", path, counts.get(key, 1))
+    ]
     if min(size) <= 0.0:
         raise ModelError(f"{path}: link '{link}': {kind} has size {size}, expected positive lengths in m")
-    return Shape(kind, tuple(size), _read_pose(element.find("origin"), path))
+    return Shape(kind, tuple(size), read_pose(element.find("origin"), path))
 
 
 def mesh_path(filename: str, urdf: Path) -> Path:
@@ -253,7 +259,7 @@ def _read_joint(element: ET.Element, path: Path) -> Joint:
     parent, child = element.find("parent"), element.find("child")
     if parent is None or child is None:
         raise ModelError(f"{path}: joint '{name}' needs a parent and a child link")
-    axis = _vector(element.find("axis"), "xyz", "1 0 0", path)
+    axis = read_vector(element.find("axis"), "xyz", "1 0 0", path)
     direction = unit_vector(axis)
     if direction is None:
         raise ModelError(f"{path}: joint '{name}' has a zero axis")
@@ -267,7 +273,7 @@ def _read_joint(element: ET.Element, path: Path) -> Joint:
         kind,
         parent.get("link", ""),
         child.get("link", ""),
-        _read_pose(element.find("origin"), path),
+        read_pose(element.find("origin"), path),
         direction,
         lower,
         upper,

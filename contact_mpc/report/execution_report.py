@@ -10,11 +10,11 @@ import numpy as np
 from contact_mpc.evaluation.execution import Execution, tolerances
 from contact_mpc.model.rotations import matrix_to_quaternion
 from contact_mpc.planning.tree.problem import Problem, load_problem
-from contact_mpc.report.animation import scene_of_configurations
 from contact_mpc.report.page import page_head, write_text
 from contact_mpc.report.plotting.figures import LIMIT, REFERENCE, TRUE, Figure, axis
 from contact_mpc.report.result_table import ResultRow
 from contact_mpc.report.run_report import fill_page, result_html
+from contact_mpc.report.scene.animation import scene_of_configurations
 from contact_mpc.report.summary_page import write_page
 
 CAPTION = "The true motion of the plant, the worst of all runs. Translucent knobs: the goal."

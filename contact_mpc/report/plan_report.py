@@ -12,12 +12,12 @@ from contact_mpc.planning.tree.growth.arrays import REGRASP
 from contact_mpc.planning.tree.plan import GlobalPlan
 from contact_mpc.planning.tree.planner import GrownTree
 from contact_mpc.planning.tree.problem import Problem
-from contact_mpc.report.animation import FRAMES_PER_S, MAX_FRAMES, scene_of_configurations
-from contact_mpc.report.appearance import shades
 from contact_mpc.report.page import page_head
 from contact_mpc.report.plotting.figures import ESTIMATED, LIMIT, REFERENCE, TRUE, Figure, axis
 from contact_mpc.report.result_table import ResultRow
 from contact_mpc.report.run_report import fill_page, result_html, write_page
+from contact_mpc.report.scene.animation import FRAMES_PER_S, MAX_FRAMES, scene_of_configurations
+from contact_mpc.report.scene.appearance import shades
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import interpolate_q
 

@@ -11,11 +11,11 @@ from contact_mpc.bags.metrics import RunMetrics
 from contact_mpc.bags.object_track import evaluate_object
 from contact_mpc.bags.record import RunRecord
 from contact_mpc.model.system import System
-from contact_mpc.report.animation import build_scene
 from contact_mpc.report.page import PLOTLY, asset, inline_json, page_head, plot_card, write_text
 from contact_mpc.report.plotting.figures import Figure
 from contact_mpc.report.plotting.plots import build_figures
 from contact_mpc.report.result_table import ResultRow, result_rows
+from contact_mpc.report.scene.animation import build_scene
 from contact_mpc.task.task import TaskConfig
 
 REPORT_NAME = "report.html"

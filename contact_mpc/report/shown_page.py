@@ -46,7 +46,7 @@ def is_notebook() -> bool:
 
 
 def render_animation(heading: str, caption: str, scene: dict[str, Any]) -> str:
-    """Return a page that plays a scene of `contact_mpc.report.animation` and holds nothing else."""
+    """Return a page that plays a scene of `contact_mpc.report.scene.animation` and holds nothing else."""
     return Template(asset("animation.html")).substitute(
         head=page_head(f"{heading}: contact_mpc"),
         heading=html.escape(heading),

@@ -9,8 +9,8 @@ from contact_mpc.model.fingertips import fingertip_links
 from contact_mpc.model.kinematics import forward_kinematics
 from contact_mpc.model.rotations import matrix_to_quaternion
 from contact_mpc.model.system import System
-from contact_mpc.report.animation import AXIS_COLOURS, rod, scene_of_configurations
 from contact_mpc.report.page import write_text
+from contact_mpc.report.scene.animation import AXIS_COLOURS, rod, scene_of_configurations
 from contact_mpc.report.shown_page import render_animation
 from contact_mpc.settings.arrays import FloatArray
 

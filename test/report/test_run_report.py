@@ -14,11 +14,11 @@ from contact_mpc.bags.bag import read_run
 from contact_mpc.bags.metrics import compute_metrics
 from contact_mpc.bags.object_track import evaluate_object
 from contact_mpc.errors import BagError, InputError
-from contact_mpc.report.animation import build_scene
-from contact_mpc.report.appearance import fingers
 from contact_mpc.report.plotting.figures import decimate
 from contact_mpc.report.plotting.plots import build_figures
 from contact_mpc.report.run_report import write_report
+from contact_mpc.report.scene.animation import build_scene
+from contact_mpc.report.scene.appearance import fingers
 
 MAX_BYTES = 2_000_000  # 5.4 MB with all of plotly.js
 BROWSER = [

@@ -12,7 +12,8 @@ from free_port import free_port
 pytest.importorskip("viser")
 from contact_mpc.errors import InputError
 from contact_mpc.model.system import System
-from contact_mpc.model.urdf import Pose, Shape
+from contact_mpc.model.urdf import Pose
+from contact_mpc.report.scene.visuals import Drawn, drawn_shapes
 from contact_mpc.view.address import LOOPBACK
 from contact_mpc.view.live_scene import LiveScene
 from contact_mpc.view.meshes import link_meshes, shape_mesh
@@ -41,7 +42,7 @@ def scene(allegro: System) -> Iterator[LiveScene]:
 def test_a_shape_has_the_volume_that_it_says_about_its_own_centre(
     kind: str, size: tuple[float, ...], volume: float
 ) -> None:
-    mesh = shape_mesh(Shape(kind, size, IDENTITY))
+    mesh = shape_mesh(Drawn("owner", "link", -1, IDENTITY, kind, size))
     assert mesh.is_watertight
     assert volume * (1.0 - FACETED) <= mesh.volume <= volume * (1.0 + 1e-9)
     np.testing.assert_allclose(mesh.center_mass, 0.0, atol=1e-9)
@@ -49,7 +50,7 @@ def test_a_shape_has_the_volume_that_it_says_about_its_own_centre(
 
 def test_every_link_with_a_shape_is_drawn_once(allegro: System) -> None:
     drawn = [(mesh.owner, mesh.link) for mesh in link_meshes(allegro)]
-    assert sorted(drawn) == sorted({(item.owner, item.link) for item in allegro.geometries})
+    assert sorted(drawn) == sorted({(item.owner, item.link) for item in drawn_shapes(allegro)})
 
 
 def test_the_page_is_served_on_this_machine_alone(scene: LiveScene) -> None:

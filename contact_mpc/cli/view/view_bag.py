@@ -47,7 +47,7 @@ def read_motion(path: Path) -> tuple[Any, Any, Any, tuple[Any, Any]]:
     from contact_mpc.bags.object_track import configurations, evaluate_object
     from contact_mpc.bags.sources import find_task
     from contact_mpc.model.rotations import quaternion_to_matrix
-    from contact_mpc.report.animation import frame_stamps
+    from contact_mpc.report.scene.animation import frame_stamps
 
     record = read_run(path)
     task = find_task(record)

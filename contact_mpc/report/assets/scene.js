@@ -1,5 +1,5 @@
-// Plays recorded body poses as primitives in WebGL 2. No library, nothing is loaded from anywhere.
-// Scene data: see contact_mpc/report/animation.py. Lengths in m, quaternions wxyz, world frame W with z up.
+// Plays recorded body poses as shapes in WebGL 2. No library, nothing is loaded from anywhere.
+// Scene data: see contact_mpc/report/scene/animation.py. Lengths in m, quaternions wxyz, world frame W with z up.
 "use strict";
 
 const SceneMath = {
@@ -84,7 +84,8 @@ const Meshes = {
   },
 };
 
-Meshes.hull = corners => {  // three corners of three coordinates per triangle
+Meshes.triangles = packed => {  // base64 of 32-bit floats, three corners of three coordinates per triangle
+  const corners = Array.from(new Float32Array(Uint8Array.from(atob(packed), c => c.charCodeAt(0)).buffer));
   const vertices = [], at = i => corners.slice(i, i + 3);
   for (let i = 0; i < corners.length; i += 9) {
     const [a, b, c] = [at(i), at(i + 3), at(i + 6)], [u, v] = [b, c].map(p => p.map((x, k) => x - a[k]));
@@ -167,14 +168,14 @@ class Scene {
   }
 
   mesh(kind, size) {
-    const key = kind + size.join();
+    const key = kind + size;
     if (!this.meshes.has(key)) {
       const gl = this.gl, { vertices, indices } = Meshes[kind](size), array = gl.createVertexArray();
       gl.bindVertexArray(array);
       gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
       gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(vertices), gl.STATIC_DRAW);
       gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
-      gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, new Uint16Array(indices), gl.STATIC_DRAW);
+      gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, new Uint32Array(indices), gl.STATIC_DRAW);
       for (const i of [0, 1]) { gl.enableVertexAttribArray(i); gl.vertexAttribPointer(i, 3, gl.FLOAT, false, 24, 12 * i); }
       this.meshes.set(key, { array, count: indices.length });
     }
@@ -202,7 +203,7 @@ class Scene {
     gl.uniform4fv(this.uniforms.color, color);
     gl.uniform1i(this.uniforms.style, style);
     gl.bindVertexArray(mesh.array);
-    gl.drawElements(gl.TRIANGLES, mesh.count, gl.UNSIGNED_SHORT, 0);
+    gl.drawElements(gl.TRIANGLES, mesh.count, gl.UNSIGNED_INT, 0);
   }
 
   draw() {
@@ -228,7 +229,7 @@ class Scene {
     this.drawFloor(poses);
     gl.uniform3f(this.uniforms.shadow, 0, 0, 1e9);
     data.bodies.forEach((body, i) => body.shapes.forEach(shape =>
-      this.drawShape(shape, poses[i], [...body.color, 1], body.is_object ? 1 : 0)));
+      this.drawShape(shape, poses[i], [...(shape.color || body.color), 1], body.is_object && !shape.color ? 1 : 0)));
     data.markers.forEach(marker => {
       const model = marker.body === null ? SceneMath.pose(marker.p, marker.q) : poses[marker.body];
       gl.depthMask(marker.color[3] >= 1);

@@ -8,8 +8,8 @@ from contact_mpc.bags.record import RunRecord
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.estimation.contact_estimate import ContactEstimator
 from contact_mpc.model.system import System
-from contact_mpc.report.appearance import fingers, joint_body, root_body
 from contact_mpc.report.plotting.figures import Figure, seconds
+from contact_mpc.report.scene.appearance import fingers, joint_body, root_body
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.loop_records import EstimatedState
 

@@ -9,9 +9,9 @@ from contact_mpc.bags.object_track import ObjectEvaluation, PoseTrack
 from contact_mpc.bags.poses import angles_about_deg, angles_deg
 from contact_mpc.bags.record import RunRecord
 from contact_mpc.model.system import System
-from contact_mpc.report.appearance import fingers, shades
 from contact_mpc.report.plotting.contact_plot import plot_contact_forces
 from contact_mpc.report.plotting.figures import ESTIMATED, REFERENCE, TRUE, Figure, axis, packed, seconds
+from contact_mpc.report.scene.appearance import fingers, shades
 from contact_mpc.task.task import TaskConfig
 
 PANEL_POINTS = 700

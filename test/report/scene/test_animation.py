@@ -3,7 +3,7 @@
 import numpy as np
 
 from contact_mpc.model.system_builder import load_system
-from contact_mpc.report.animation import scene_of_configurations
+from contact_mpc.report.scene.animation import scene_of_configurations
 
 
 def test_the_floor_is_drawn_at_the_height_of_the_ground():
@@ -13,3 +13,12 @@ def test_the_floor_is_drawn_at_the_height_of_the_ground():
     goal = (np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3))
     scene = scene_of_configurations(system, np.array([0.0, 1.0]), q, goal, np.zeros((1, 3)))
     assert scene["floor_z"] == 0.0
+
+
+def test_walls_are_drawn_as_translucent_plates():
+    system = load_system("allegro_plate")
+    q = np.tile(system.q_default, (2, 1))
+    goal = (np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3))
+    scene = scene_of_configurations(system, np.array([0.0, 1.0]), q, goal, np.zeros((1, 3)))
+    walls = [item for item in scene["markers"] if item["shapes"][0]["kind"] == "box"]
+    assert len(walls) == 2 and all(item["color"][3] < 1.0 for item in walls)

@@ -1,7 +1,7 @@
-"""What the browser needs to play a run: primitives, their poses over time, the goal, the camera.
+"""What the browser needs to play a run: shapes, their poses over time, the goal, the camera.
 
-The shapes are the collision primitives of the system; robots stand where the measured joints say, objects where the
-judged track (ground truth, else the estimate) says. Played by assets/scene.js.
+The shapes are the visuals of the system's URDFs (`visuals`); robots stand where the measured joints say, objects
+where the judged track (ground truth, else the estimate) says. Played by assets/scene.js.
 """
 
 import base64
@@ -14,11 +14,11 @@ from contact_mpc.bags.poses import IntArray
 from contact_mpc.bags.record import RunRecord
 from contact_mpc.errors import BagError
 from contact_mpc.model.kinematics import forward_kinematics
-from contact_mpc.model.polytopes import outward_triangles
 from contact_mpc.model.rotations import matrix_to_quaternion
 from contact_mpc.model.system import System
 from contact_mpc.model.urdf import Shape
-from contact_mpc.report.appearance import link_colour
+from contact_mpc.report.scene.appearance import BASE_COLOUR, link_colour, rgb
+from contact_mpc.report.scene.visuals import Drawn, drawn_shapes
 from contact_mpc.settings.arrays import FloatArray
 
 FRAMES_PER_S = 30.0
@@ -27,6 +27,7 @@ AXIS_COLOURS = ((0.85, 0.16, 0.16), (0.13, 0.6, 0.2), (0.15, 0.32, 0.85))
 GOAL_ALPHA = 0.42
 AXIS_LENGTH = 1.35  # of the object's radius
 NO_OBJECT_M = 0.04
+WALL_RADII, WALL_ALPHA = 8.0, 0.12
 LEAST_LEVEL = 0.999  # cosine of the tilt up to which a half space is the ground
 IDENTITY = [1.0, 0.0, 0.0, 0.0]
 
@@ -38,8 +39,8 @@ def build_scene(record: RunRecord, system: System, evaluation: ObjectEvaluation)
     -------
     dict
         times (n,) s from the start of the motion; frames: base64 of float32 (n, bodies, 7), each p (m) and q wxyz;
-        bodies: name, colour, is_object, shapes in the body frame; markers: the object's axes (on a body) and the
-        goal's (at a fixed pose); camera, floor height and grid in m.
+        bodies: name, colour, is_object, shapes in the body frame, some with a colour of their own; markers: the
+        object's axes (on a body), the goal's and walls (at a fixed pose); camera, floor height and grid in m.
 
     Raises
     ------
@@ -61,7 +62,8 @@ def scene_of_configurations(
 
     goal is the quaternion wxyz and position (m) of the first object's goal; places (m, 3) are where it must be seen.
     """
-    links = sorted({(item.body, item.owner, item.link) for item in system.geometries})
+    drawn = [item for item in drawn_shapes(system) if not _is_ground(item)]
+    links = sorted({(item.body, item.owner, item.link) for item in drawn if item.kind != "half_space"})
     poses = [forward_kinematics(system.tree, row) for row in q]
     R, p = np.array([pose[0] for pose in poses]), np.array([pose[1] for pose in poses])
     frames = np.array([[_frame(R[k], p[k], body) for body, _, _ in links] for k in range(len(q))], dtype=np.float32)
@@ -70,16 +72,16 @@ def scene_of_configurations(
             "name": f"{owner}/{link}",
             "color": link_colour(system, owner, body),
             "is_object": owner in system.object_names,
-            "shapes": _shapes(system, owner, link),
+            "shapes": [_shape(item, system) for item in drawn if (item.owner, item.link) == (owner, link)],
         }
         for body, owner, link in links
     ]
-    points, radius = _robot_points(system, R, p), _object_radius(system)
+    points, radius = _robot_points(system, drawn, R, p), _object_radius(system)
     return {
         "times": np.round(times_s, 4).tolist(),
         "frames": base64.b64encode(frames.tobytes()).decode(),
         "bodies": bodies,
-        "markers": _markers(system, links, goal, radius),
+        "markers": [*_walls(drawn, radius), *_markers(system, links, goal, radius)],
         "camera": _camera(points, places, radius),
         "floor_z": _floor(system, points, places, radius),
         "grid": _round_length(radius),
@@ -88,11 +90,7 @@ def scene_of_configurations(
 
 def _floor(system: System, points: FloatArray, places: FloatArray, radius: float) -> float:
     """Return the height of the drawn floor, m: of the ground where there is one, else somewhat below everything."""
-    grounds = [
-        item.X_BG.p[2]
-        for item in system.geometries
-        if item.shape.kind == "half_space" and item.body < 0 and item.X_BG.R[2, 2] > LEAST_LEVEL
-    ]
+    grounds = [item.X_BG.p[2] for item in drawn_shapes(system) if _is_ground(item)]
     if grounds:
         return float(max(grounds))
     return float(min(points[:, :, 2].min(), places[:, 2].min() - radius)) - 0.35 * radius
@@ -123,25 +121,33 @@ def _frame(R: FloatArray, p: FloatArray, body: int) -> FloatArray:
     return np.concatenate([p[body], matrix_to_quaternion(R[body])])
 
 
-def _shapes(system: System, owner: str, link: str) -> list[dict[str, Any]]:
+def _is_ground(item: Drawn) -> bool:
+    return item.kind == "half_space" and item.body < 0 and bool(item.X_BG.R[2, 2] > LEAST_LEVEL)
+
+
+def _walls(drawn: list[Drawn], radius: float) -> list[dict[str, Any]]:
+    """Return half-spaces that are not the ground as translucent plates."""
+    side = WALL_RADII * radius
     return [
         {
-            "kind": item.shape.kind,
-            "size": _size(item.shape),
-            "p": item.X_BG.p.tolist(),
-            "q": matrix_to_quaternion(np.ascontiguousarray(item.X_BG.R)).tolist(),
+            "body": None, "p": item.X_BG.p.tolist(), "q": _quaternion(item), "color": [*rgb(BASE_COLOUR), WALL_ALPHA],
+            "shapes": [{"kind": "box", "size": [side, side, 0.01 * radius], "p": [0.0, 0.0, 0.0], "q": IDENTITY}],
         }
-        for item in system.geometries
-        if (item.owner, item.link) == (owner, link) and item.shape.kind != "half_space"
-    ]
+        for item in drawn if item.kind == "half_space"
+    ]  # fmt: skip
 
 
-def _size(shape: Shape) -> list[float]:
-    """Return the size of a shape, m; of a hull its triangles, corner after corner."""
-    if shape.kind != "hull":
-        return [float(value) for value in shape.size]
-    corners = shape.vertices[outward_triangles(shape.vertices)]
-    return [float(value) for value in np.round(corners, 6).reshape(-1)]
+def _shape(item: Drawn, system: System) -> dict[str, Any]:
+    """Return a shape as the page draws it; objects have the colours of their materials, robots those of the plots."""
+    size: list[float] | str = [float(value) for value in item.size]
+    if item.kind == "triangles":
+        size = base64.b64encode(item.corners.astype("<f4").tobytes()).decode()
+    own = {"color": item.colour} if item.colour is not None and item.owner in system.object_names else {}
+    return {"kind": item.kind, "size": size, "p": item.X_BG.p.tolist(), "q": _quaternion(item), **own}
+
+
+def _quaternion(item: Drawn) -> list[float]:
+    return list(matrix_to_quaternion(np.ascontiguousarray(item.X_BG.R)).tolist())
 
 
 def _object_radius(system: System) -> float:
@@ -188,12 +194,12 @@ def _knob(axis: int, radius: float, distance: float) -> dict[str, Any]:
     return {"kind": "sphere", "size": [radius], "p": (distance * np.eye(3)[axis]).tolist(), "q": IDENTITY}
 
 
-def _robot_points(system: System, R: FloatArray, p: FloatArray) -> FloatArray:
-    """Return the centre of every geometry of the robots in every frame, (n, n_g, 3), m."""
+def _robot_points(system: System, drawn: list[Drawn], R: FloatArray, p: FloatArray) -> FloatArray:
+    """Return the centre of every shape that is no object's in every frame, (n, n_g, 3), m."""
     columns = [
         R[:, item.body] @ item.X_BG.p + p[:, item.body] if item.body >= 0 else np.tile(item.X_BG.p, (len(R), 1))
-        for item in system.geometries
-        if item.owner not in system.object_names and item.shape.kind != "half_space"
+        for item in drawn
+        if item.owner not in system.object_names and item.kind != "half_space"
     ]
     return np.stack(columns, axis=1)
 
