@@ -13,7 +13,7 @@ import typer
 from contact_mpc.cli import bench, new, study
 from contact_mpc.cli.frame.interrupts import interruptible
 from contact_mpc.cli.frame.lazy import Command, build_group, first_word
-from contact_mpc.cli.frame.output import EXIT_INTERRUPTED, reserved_stdout
+from contact_mpc.cli.frame.output import EXIT_INTERRUPTED, remember_arguments, reserved_stdout
 from contact_mpc.version import __version__
 
 COMMANDS = {
@@ -46,6 +46,7 @@ GROUPS = (
 
 def build_app(arguments: list[str]) -> typer.Typer:
     """Return the whole application with the one command imported that `arguments` name."""
+    remember_arguments(arguments)
     wanted = first_word(arguments)
     app = build_group(COMMANDS, wanted, help="Closed-loop control of contact-rich motion on ROS 2.")
     for name, group, text in GROUPS:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from contact_mpc.evaluation.summary import describe_outcomes, summarise
+from contact_mpc.evaluation.summary import describe_outcomes, describe_worst, summarise
 from contact_mpc.evaluation.trial_run import Case, EvaluationSpec, TrialOutcome, loose_tolerances, planned_errors
 from contact_mpc.task.task import TaskConfig
 
@@ -37,6 +37,7 @@ def describe_evaluation(
         **summarise(outcomes, spec.disturbance, spec.scale),
         "planned_errors": [_describe_plan(case) for case in spec.cases],
         "outcomes": describe_outcomes(outcomes),
+        "worst": describe_worst(outcomes, (task.tolerance_deg, task.tolerance_mm)),
     }
 
 

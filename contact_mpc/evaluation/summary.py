@@ -42,6 +42,24 @@ def summarise(outcomes: Sequence[TrialOutcome], disturbance: Disturbance, scale:
     }
 
 
+def badness(goal_met: bool, errors: Sequence[float | None], tolerances: Sequence[float]) -> tuple[bool, float]:
+    """Return how bad a trial is, to compare by: a goal missed, then the largest error in tolerances."""
+    shares = [
+        np.inf if error is None or np.isnan(error) else error / limit
+        for error, limit in zip(errors, tolerances, strict=True)
+    ]
+    return not goal_met, float(max(shares))
+
+
+def describe_worst(outcomes: Sequence[TrialOutcome], tolerances: tuple[float, float]) -> dict[str, Any] | None:
+    """Return the trial that came off worst against tolerances (deg, mm): seed, axis, errors, reasons; None of none."""
+    if not outcomes:
+        return None
+    keys = ("angle_error_deg", "position_error_mm")
+    worst = max(outcomes, key=lambda item: badness(item.goal_met, [getattr(item, key) for key in keys], tolerances))
+    return {key: getattr(worst, key) for key in ("seed", "axis", "goal_met", *keys, "reasons")}
+
+
 def solve_times(outcomes: Sequence[TrialOutcome]) -> dict[str, Any]:
     """Return the statistics of wall and CPU times per command, ms."""
     return {

@@ -1,9 +1,9 @@
 """The page of ``contact-mpc evaluate``: rates by axis and by disturbance, errors of every trial, the failures."""
 
-from math import inf
 from pathlib import Path
 from typing import Any
 
+from contact_mpc.evaluation.summary import badness
 from contact_mpc.report.page import write_text
 from contact_mpc.report.plotting.figures import Figure
 from contact_mpc.report.plotting.rate_figures import error_scatter, rate_bars
@@ -25,7 +25,7 @@ def render_evaluation_report(result: dict[str, Any]) -> str:
         f"{100 * result['success_rate']:.1f} % (95 %: {100 * low:.1f} to {100 * high:.1f} %) · {result['drops']} drops"
     )
     tables = {"Rates": _rates(result), "Failures": _failures(result), "Trials, the worst first": _trials(result)}
-    return render_page(result["task"], subtitle, build_figures(result), tables, result.get("goal_met"))
+    return render_page(result["task"], subtitle, build_figures(result), tables, result)
 
 
 def _rates(result: dict[str, Any]) -> list[list[str]]:
@@ -50,15 +50,14 @@ def _failures(result: dict[str, Any]) -> list[list[str]]:
 
 def _trials(result: dict[str, Any]) -> list[list[str]]:
     """Return all trials: those that missed the goal, then the others, each by their errors in tolerances."""
-    limits = {"angle_error_deg": result["tolerance_deg"], "position_error_mm": result["tolerance_mm"]}
+    keys, tolerances = ("angle_error_deg", "position_error_mm"), (result["tolerance_deg"], result["tolerance_mm"])
 
-    def badness(item: dict[str, Any]) -> tuple[bool, float]:
-        errors = [inf if item[key] is None else item[key] / limit for key, limit in limits.items()]
-        return not item["goal_met"], max(errors)
+    def how_bad(item: dict[str, Any]) -> tuple[bool, float]:
+        return badness(item["goal_met"], [item[key] for key in keys], tolerances)
 
     rows = [["run it again", "axis", "goal met", "deg", "mm"]]
-    for item in sorted(result["outcomes"], key=badness, reverse=True):
-        errors = ("-" if item[key] is None else f"{item[key]:.2f}" for key in limits)
+    for item in sorted(result["outcomes"], key=how_bad, reverse=True):
+        errors = ("-" if item[key] is None else f"{item[key]:.2f}" for key in keys)
         rows.append([_again(item), item["axis"], "yes" if item["goal_met"] else "no", *errors])
     return rows
 

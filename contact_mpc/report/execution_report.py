@@ -10,10 +10,10 @@ import numpy as np
 from contact_mpc.evaluation.execution import Execution, tolerances
 from contact_mpc.model.rotations import matrix_to_quaternion
 from contact_mpc.planning.tree.problem import Problem, load_problem
-from contact_mpc.report.page import page_head, write_text
+from contact_mpc.report.page import page_head, player, write_text
 from contact_mpc.report.plotting.figures import LIMIT, REFERENCE, TRUE, Figure, axis
 from contact_mpc.report.result_table import ResultRow
-from contact_mpc.report.run_report import fill_page, result_html
+from contact_mpc.report.run_report import SCENE_TITLE, fill_page, result_html
 from contact_mpc.report.scene.animation import scene_of_configurations
 from contact_mpc.report.summary_page import write_page
 
@@ -30,9 +30,7 @@ def write_execution_report(
             write_text(folder / f"{name}.html", _page(load_problem(paths[name]), item))
     subtitle = f"{result['plant']} · disturbances x {result['disturbance_scale']:g} · seed {result['seed']}"
     tables = {"Success, %": _rows(result), "Failures": _failures(result)}
-    return write_page(
-        folder / "execution.html", "Plans executed in physics", subtitle, [_bars(result)], tables, result["goal_met"]
-    )
+    return write_page(folder / "execution.html", "Plans executed in physics", subtitle, [_bars(result)], tables, result)
 
 
 def _bars(result: dict[str, Any]) -> Figure:
@@ -91,7 +89,7 @@ def _page(problem: Problem, item: Execution) -> str:
         "notes": f'<ul class="notes"><li>{html.escape(item.reason)}</li></ul>' if item.reason else "",
         "results": result_html(rows),
         "provenance": f"<pre>{html.escape(json.dumps(problem.file.model_dump(mode='json'), indent=2))}</pre>",
-        "scene_caption": html.escape(CAPTION),
+        "player": player(SCENE_TITLE, CAPTION),
     }
     return fill_page(fields, scene_of_configurations(system, item.times_s, item.q, goal, places), [figure])
 

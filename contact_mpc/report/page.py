@@ -28,6 +28,11 @@ def plot_card(figure: Figure) -> str:
     )
 
 
+def player(title: str, caption: str) -> str:
+    """Return the place on the page where a scene of `contact_mpc.report.scene.animation` is played."""
+    return Template(asset("player.html")).substitute(scene_title=html.escape(title), scene_caption=html.escape(caption))
+
+
 def inline_json(data: Any) -> str:
     """Return JSON that may stand inside a script element: neither </script> nor <!-- can be in it."""
     return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

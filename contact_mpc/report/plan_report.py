@@ -12,10 +12,10 @@ from contact_mpc.planning.tree.growth.arrays import REGRASP
 from contact_mpc.planning.tree.plan import GlobalPlan
 from contact_mpc.planning.tree.planner import GrownTree
 from contact_mpc.planning.tree.problem import Problem
-from contact_mpc.report.page import page_head
+from contact_mpc.report.page import page_head, player
 from contact_mpc.report.plotting.figures import ESTIMATED, LIMIT, REFERENCE, TRUE, Figure, axis
 from contact_mpc.report.result_table import ResultRow
-from contact_mpc.report.run_report import fill_page, result_html, write_page
+from contact_mpc.report.run_report import SCENE_TITLE, fill_page, result_html, write_page
 from contact_mpc.report.scene.animation import FRAMES_PER_S, MAX_FRAMES, scene_of_configurations
 from contact_mpc.report.scene.appearance import shades
 from contact_mpc.settings.arrays import FloatArray
@@ -40,7 +40,7 @@ def write_plan_report(problem: Problem, found: GlobalPlan, out_dir: str | Path) 
         "notes": _notes(found),
         "results": result_html(_result(problem, found)),
         "provenance": _provenance(found.plan.provenance),
-        "scene_caption": html.escape(SCENE_CAPTION),
+        "player": player(SCENE_TITLE, SCENE_CAPTION),
     }
     plots = (_plot_tree, _plot_way, _plot_commands, _plot_forces)
     figures = [plot(problem, found) for plot in plots]

@@ -32,7 +32,9 @@ def write_metric_report(result: dict[str, Any], folder: Path) -> Path:
         figures += [_coverage(name, item, result["counts"], measure) for measure in MEASURES]
         tables[f"{name}: visited, % (radius {item['radius_rad']:.3f} rad)"] = _coverage_rows(item, result["counts"])
     subtitle = f"{result['seeds']} trees per variant · seed {result['seed']} · {result['nodes']} nodes each"
-    return write_page(folder.expanduser() / "metric.html", "Metric and contact sampling", subtitle, figures, tables)
+    return write_page(
+        folder.expanduser() / "metric.html", "Metric and contact sampling", subtitle, figures, tables, result
+    )
 
 
 def write_smoothing_report(result: dict[str, Any], folder: Path) -> Path:
@@ -42,7 +44,7 @@ def write_smoothing_report(result: dict[str, Any], folder: Path) -> Path:
         figures += [_costs(name, row, "iteration", "iteration"), _costs(name, row, "times_s", "wall clock, s")]
     subtitle = f"{result['iterations']} iterations · seed {result['seed']} · {result['samples']} pairs of samples"
     path, tables = folder.expanduser() / "smoothing.html", {"Time and cost": _smoothing_rows(result["problems"])}
-    return write_page(path, "Gradients of contact", subtitle, figures, tables)
+    return write_page(path, "Gradients of contact", subtitle, figures, tables, result)
 
 
 def _coverage(name: str, item: dict[str, Any], counts: Sequence[int], measure: str) -> Figure:

@@ -19,6 +19,9 @@ from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
 
 TOOL_LINK = "tool"
+SCENE_CAPTION = (
+    "The true motion of the plant. Translucent knobs: where the tips of the object's axes belong at the end."
+)
 COLOURS = {"playback": TRUE, "receding_horizon": ESTIMATED}
 
 
@@ -61,7 +64,7 @@ def write_push_report(result: dict[str, Any], system: System, runs: Sequence[Pus
     for k, run in enumerate(runs):
         figures += [_joints(k, run, system), _tool(k, run, system), _force(k, run), _percussion(k, run)]
     tables = {"Errors at the end": _table(result)}
-    return write_page(folder.expanduser() / "push.html", "Pushes", subtitle, figures, tables, result["goal_met"])
+    return write_page(folder.expanduser() / "push.html", "Pushes", subtitle, figures, tables, result)
 
 
 def _errors(result: dict[str, Any]) -> Figure:

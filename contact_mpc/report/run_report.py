@@ -11,7 +11,7 @@ from contact_mpc.bags.metrics import RunMetrics
 from contact_mpc.bags.object_track import evaluate_object
 from contact_mpc.bags.record import RunRecord
 from contact_mpc.model.system import System
-from contact_mpc.report.page import PLOTLY, asset, inline_json, page_head, plot_card, write_text
+from contact_mpc.report.page import PLOTLY, asset, inline_json, page_head, player, plot_card, write_text
 from contact_mpc.report.plotting.figures import Figure
 from contact_mpc.report.plotting.plots import build_figures
 from contact_mpc.report.result_table import ResultRow, result_rows
@@ -19,6 +19,7 @@ from contact_mpc.report.scene.animation import build_scene
 from contact_mpc.task.task import TaskConfig
 
 REPORT_NAME = "report.html"
+SCENE_TITLE = "Animation"
 SCENE_CAPTION = (
     "Drag to turn, scroll to zoom, double-click to reset; click a plot to go to its time. Sticks are the object's axes "
     "(x red, y green, z blue), translucent knobs where their tips belong at the goal. Robot: measured joints; object: "
@@ -68,7 +69,7 @@ def render_report(record: RunRecord, metrics: RunMetrics, system: System, task: 
         "notes": _notes(metrics),
         "results": _results(metrics, task),
         "provenance": _provenance(record, system),
-        "scene_caption": html.escape(SCENE_CAPTION + SOURCES[evaluation.source]),
+        "player": player(SCENE_TITLE, SCENE_CAPTION + SOURCES[evaluation.source]),
     }
     return fill_page(fields, scene, figures)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from contact_mpc.report.page import asset, inline_json, page_head, write_text
+from contact_mpc.report.page import asset, inline_json, page_head, player, write_text
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,7 @@ def render_animation(heading: str, caption: str, scene: dict[str, Any]) -> str:
     """Return a page that plays a scene of `contact_mpc.report.scene.animation` and holds nothing else."""
     return Template(asset("animation.html")).substitute(
         head=page_head(f"{heading}: contact_mpc"),
-        heading=html.escape(heading),
-        scene_caption=html.escape(caption),
+        player=player(heading, caption),
         scene_script=asset("scene.js"),
         page_script=asset("page.js"),
         data=inline_json({"scene": scene, "figures": {}}),

@@ -17,8 +17,8 @@ def write_study_report(result: dict[str, Any], folder: Path) -> Path:
     trials = f"up to {result['trials']} trials per row"
     subtitle = f"{result['task']} on {result['conditions']} · seed {result['seed']} · {trials}"
     path = folder.expanduser() / f"{result['what']}.html"
-    tables = {"Table": table_rows(result["rows"])}
-    return write_page(path, result["what"].capitalize(), subtitle, build_figures(result), tables)
+    tables = {"Table": table_rows(result["rows"]), "Worst trial of each row": _worst_rows(result["rows"])}
+    return write_page(path, result["what"].capitalize(), subtitle, build_figures(result), tables, result)
 
 
 def build_figures(result: dict[str, Any]) -> list[Figure]:
@@ -46,13 +46,28 @@ def _cells(row: dict[str, Any]) -> list[str]:
     def figure(key: str, name: str) -> str:
         return "-" if row[key] is None else f"{row[key][name]:.2f}"
 
-    label = row["label"] if row["value"] is None else f"{row['group']}: {row['label']}"
     return [
-        label, str(row["trials"]), f"{100 * row['success_rate']:.1f}", f"{100 * low:.1f} to {100 * high:.1f}",
+        _label(row), str(row["trials"]), f"{100 * row['success_rate']:.1f}", f"{100 * low:.1f} to {100 * high:.1f}",
         f"{100 * row['loose_success_rate']:.1f}", str(row["drops"]), figure("angle_error_deg", "median"),
         figure("position_error_mm", "median"), figure("solve_cpu_ms", "median"),
         figure("solve_cpu_ms", "p99"),
     ]  # fmt: skip
+
+
+def _worst_rows(rows: list[dict[str, Any]]) -> list[list[str]]:
+    """Return the trial of each row that came off worst, as text; none of rows that say none."""
+    head = ["", "seed", "axis", "deg", "mm", "reasons"]
+    found = [(_label(row), row["worst"]) for row in rows if row.get("worst")]
+    return [head, *([label, str(item["seed"]), item["axis"] or "own", *_errors(item),
+                     "; ".join(item["reasons"]) or "goal met"] for label, item in found)]  # fmt: skip
+
+
+def _label(row: dict[str, Any]) -> str:
+    return row["label"] if row["value"] is None else f"{row['group']}: {row['label']}"
+
+
+def _errors(item: dict[str, Any]) -> list[str]:
+    return ["-" if item[key] is None else f"{item[key]:.2f}" for key in ("angle_error_deg", "position_error_mm")]
 
 
 def write_generality_report(result: dict[str, Any], folder: Path) -> Path:
@@ -77,7 +92,7 @@ def write_generality_report(result: dict[str, Any], folder: Path) -> Path:
     if reasons:
         tables["Cells without trials"] = [["hand, object", "why"], *reasons]
     path = folder.expanduser() / "generality.html"
-    return write_page(path, "Generality", subtitle, [rate_matrix(result["cells"])], tables)
+    return write_page(path, "Generality", subtitle, [rate_matrix(result["cells"])], tables, result)
 
 
 def _matrix_row(row: dict[str, Any]) -> list[str]:

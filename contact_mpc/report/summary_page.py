@@ -6,8 +6,9 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
+from typing import Any
 
-from contact_mpc.report.page import PLOTLY, asset, inline_json, page_head, plot_card, write_text
+from contact_mpc.report.page import PLOTLY, asset, inline_json, page_head, player, plot_card, write_text
 from contact_mpc.report.plotting.figures import Figure
 from contact_mpc.version import __version__
 
@@ -20,40 +21,58 @@ def write_page(
     subtitle: str,
     figures: list[Figure],
     tables: Mapping[str, Rows],
-    goal_met: bool | None = None,
+    result: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write the page of `render_page`; raises InputError where the file cannot be written."""
-    return write_text(path, render_page(heading, subtitle, figures, tables, goal_met))
+    return write_text(path, render_page(heading, subtitle, figures, tables, result))
 
 
 def render_page(
-    heading: str, subtitle: str, figures: list[Figure], tables: Mapping[str, Rows], goal_met: bool | None = None
+    heading: str,
+    subtitle: str,
+    figures: list[Figure],
+    tables: Mapping[str, Rows],
+    result: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return the page; tables are rows of text by title, the first row the head; goal_met is its verdict, if any."""
+    """Return the page; tables are rows of text by title, the first row the head.
+
+    Of a result these keys are read where they are there: goal_met and verdict (its words) for the verdict,
+    command_line and machine for the provenance, animation (title, caption, scene) to play.
+    """
+    about = result or {}
+    animation, all_tables = about.get("animation"), {**tables, "Provenance": _provenance(about)}
     fields = {
         "head": page_head(f"{heading}: contact_mpc"),
         "heading": html.escape(heading),
         "subtitle": html.escape(subtitle),
-        "verdict": verdict(goal_met),
+        "verdict": _verdict(about.get("goal_met"), about.get("verdict")),
+        "player": player(animation["title"], animation["caption"]) if animation else "",
         "plots": "\n".join(plot_card(figure) for figure in figures),
-        "tables": "\n".join(_table(title, rows) for title, rows in {**tables, "Provenance": _provenance()}.items()),
+        "tables": "\n".join(_table(title, rows) for title, rows in all_tables.items()),
         "plotly": asset(PLOTLY),
-        "data": inline_json({figure.key: figure.to_json() for figure in figures}),
-    }
+        "scene_script": asset("scene.js"),
+        "page_script": asset("page.js"),
+        "data": inline_json({
+            "scene": animation["scene"] if animation else None,
+            "figures": {figure.key: figure.to_json() for figure in figures},
+        }),
+    }  # fmt: skip
     return Template(asset("summary.html")).substitute(fields)
 
 
-def verdict(goal_met: bool | None) -> str:
+def _verdict(goal_met: bool | None, words: str | None) -> str:
     """Return the verdict in words and colour; none where nothing was to be met."""
     if goal_met is None:
         return ""
-    return '<p class="verdict met">Goal met</p>' if goal_met else '<p class="verdict missed">Goal missed</p>'
+    kind, usual = ("met", "Goal met") if goal_met else ("missed", "Goal missed")
+    return f'<p class="verdict {kind}">{html.escape(words or usual)}</p>'
 
 
-def _provenance() -> Rows:
-    written = time.strftime("%Y-%m-%d %H:%M:%S %Z")
-    where = f"{platform.system()} {platform.release()}, {platform.machine()}, Python {platform.python_version()}"
-    return [["", ""], ["contact_mpc", __version__], ["written", written], ["machine", where]]
+def _provenance(about: Mapping[str, Any]) -> Rows:
+    machine = about.get("machine") or {"system": platform.platform(), "python": platform.python_version()}
+    rows = [["", ""], ["contact_mpc", __version__], ["written", time.strftime("%Y-%m-%d %H:%M:%S %Z")]]
+    rows += [[name.replace("_", " "), str(value)] for name, value in machine.items()]
+    return [*rows, ["run it again", about["command_line"]]] if about.get("command_line") else rows
 
 
 def _table(title: str, rows: Rows) -> str:

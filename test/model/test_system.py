@@ -93,6 +93,12 @@ def test_masses_and_mass_matrix_are_those_of_pinocchio(name: str, owner: str, ur
     np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-15)
 
 
+def test_a_system_shows_itself_in_a_paragraph(allegro: System) -> None:
+    """It printed 750 lines of arrays."""
+    shown = repr(allegro)
+    assert len(shown) < 1000 and "\n" not in shown and "q[" in shown and "allegro" in shown
+
+
 def test_base_of_the_hand_is_placed_as_its_file_says(allegro: System) -> None:
     palm = pose_of_link(allegro, allegro.q_default, "allegro", "palm_link")
     np.testing.assert_allclose(palm.R[:, 0], [0.0, 0.0, 1.0], atol=ROUND_OFF)  # palm up

@@ -14,7 +14,7 @@ import typer
 
 from contact_mpc.cli.evaluate.evaluation_table import make_table
 from contact_mpc.cli.frame.compiling import compile_first
-from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit, require_writable
+from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit, page_values, require_writable
 from contact_mpc.cli.evaluate.trials import DisturbanceScale, NoiseScale, run_trials, show_cases
 from contact_mpc.evaluation.cases import ALL
 from contact_mpc.settings.extras import require_packages
@@ -60,7 +60,9 @@ def evaluate(
     plan: Annotated[Path | None, typer.Option(help="Plan file of one turn; by default all are planned first.")] = None,
     disturbance_scale: DisturbanceScale = 1.0,
     noise_scale: NoiseScale = 1.0,
-    report: Annotated[Path | None, typer.Option(help="Folder for an HTML page with plots and tables.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Folder for an HTML page: plots, tables, the worst trial.")
+    ] = None,
     required_rate: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Success rate from which the exit code is 0.")
     ] = 0.9,
@@ -111,8 +113,10 @@ def evaluate(
         trial["command"] = f"{repeat} --trial-seed {trial['seed']}"
     if report is not None:
         from contact_mpc.report.pages import write_result_page
+        from contact_mpc.report.scene.trial import animate_trial
 
-        result["report"] = write_result_page("evaluation", result, report)
+        page = page_values(result, animation=animate_trial(spec, result["worst"]))
+        result["report"] = write_result_page("evaluation", page, report)
     emit(result, as_json, make_table(result, len(seeds)))
     if campaign.failure:
         raise StackError(campaign.failure)

@@ -3,9 +3,10 @@
 import json
 import os
 import platform
+import shlex
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -24,6 +25,7 @@ EXIT_INTERRUPTED = 130
 WIDTH_IN_FILES = 200  # characters, of what no terminal wraps
 
 _command: ContextVar[str] = ContextVar("command", default="")
+_arguments: ContextVar[tuple[str, ...]] = ContextVar("arguments", default=())
 _json_stream: ContextVar[TextIO | None] = ContextVar("json_stream", default=None)
 
 
@@ -77,6 +79,17 @@ def describe_machine() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
     }
+
+
+def remember_arguments(arguments: Sequence[str]) -> None:
+    """Keep what the user typed after the program's name, for the pages of a result."""
+    _arguments.set(tuple(arguments))
+
+
+def page_values(result: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """Return a result for its page: with the command that repeats it, and the machine."""
+    command = shlex.join(("contact-mpc", *_arguments.get()))
+    return to_plain({**result, "command_line": command, "machine": describe_machine(), **more})
 
 
 @contextmanager

@@ -41,7 +41,9 @@ def plan(
         bool, typer.Option("--confirm", help="For rrt: play the plan in MuJoCo, and plan again where it fails there.")
     ] = False,
     axis: Annotated[str, typer.Option(help="Turn about +x, -x, +y, -y, +z or -z instead of the task's axis.")] = "",
-    out: Annotated[Path | None, typer.Option(help="Plan file to write; TASK.plan.npz by default.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Plan file to write; TASK.plan.npz by default, TASK.failed.npz where it misses.")
+    ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Planner parameter KEY=VALUE, e.g. kappa_per_j=1e4; repeatable.")
     ] = None,
@@ -92,11 +94,11 @@ def plan(
     started = time.perf_counter()
     with progress_bar("optimising") as show:
         result = plan_task(config, _read_settings(settings or []), show)
-    path = out or Path(f"{config.name}.plan.npz")
-    save_plan(path, result.plan)
     goal_met = result.angle_error_deg <= config.tolerance_deg and result.position_error_mm <= config.tolerance_mm
     figures = _figures(config, result, time.perf_counter() - started)
     goal_met &= not figures["refused"]
+    path = out or Path(f"{config.name}.{'plan' if goal_met else 'failed'}.npz")
+    save_plan(path, result.plan)
     emit({"task": config.name, "plan": path, **figures, "goal_met": goal_met}, as_json, _table(config, path, figures))
     raise typer.Exit(0 if goal_met else EXIT_GOAL_MISSED)
 

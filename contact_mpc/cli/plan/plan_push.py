@@ -24,7 +24,7 @@ def plan_contact_implicit(
     """Plan a push, write its file if there is a solution, print what came of it."""
     started = time.perf_counter()
     result, plan = plan_push(task, read_settings(task, settings), displacement, direction_deg)
-    path = out or Path(f"{task.name}.plan.npz")
+    path = out or Path(f"{task.name}.{'plan' if result.is_solved else 'failed'}.npz")
     if plan is not None:
         save_plan(path, plan)
     figures = {

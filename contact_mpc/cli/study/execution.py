@@ -21,7 +21,7 @@ from rich.table import Table
 
 from contact_mpc.cli.run.run_output import StateBar
 from contact_mpc.cli.plan.plan_tree import CANDIDATES, candidate_seed, candidates
-from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit, require_writable
+from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit, page_values, require_writable
 from contact_mpc.cli.evaluate.trials import DisturbanceScale
 from contact_mpc.errors import ConfigError, PlanError
 from contact_mpc.evaluation.campaign import run_parallel
@@ -286,4 +286,4 @@ def _write_report(
         done = [part["outcome"] for item in items for part in list(item["executions"].values())[-1:]]
         moving = [item for item in done if len(item.times_s)]
         worst[name] = max(moving, key=lambda o: (not o.is_success, o.angle_error_deg), default=None)
-    return write_execution_report(to_plain(result), worst, paths, folder)
+    return write_execution_report(page_values(result), worst, paths, folder)

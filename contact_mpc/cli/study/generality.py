@@ -19,7 +19,7 @@ from rich.table import Table
 
 from contact_mpc.cli.run.run_output import StateBar
 from contact_mpc.cli.frame.compiling import compile_first
-from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit, require_writable
+from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit, page_values, require_writable
 from contact_mpc.errors import ContactMpcError
 from contact_mpc.evaluation.campaign import run_parallel
 from contact_mpc.evaluation.cases import make_cases
@@ -27,7 +27,7 @@ from contact_mpc.evaluation.outcome_store import make_key
 from contact_mpc.evaluation.start import find_start, turns_to_try_deg
 from contact_mpc.evaluation.start_file import replace_start, start_section, start_text
 from contact_mpc.evaluation.statistics import statistics_of, wilson_interval
-from contact_mpc.evaluation.summary import rates, solve_times
+from contact_mpc.evaluation.summary import describe_worst, rates, solve_times
 from contact_mpc.evaluation.trial_run import EvaluationSpec, run_trial
 from contact_mpc.evaluation.trials import disturbance_of, trial_seeds
 from contact_mpc.importing.prepare import JointOptions
@@ -37,7 +37,7 @@ from contact_mpc.plants.registry import PLANTS
 from contact_mpc.settings.file_access import write_text
 from contact_mpc.settings.plain_values import to_plain
 from contact_mpc.task.node_parameters import default_parameter_file
-from contact_mpc.task.task import load_task
+from contact_mpc.task.task import TaskConfig, load_task
 
 HANDS = ("allegro_right.urdf", "allegro_left.urdf", "leap_right.urdf", "dclaw.urdf")
 OBJECTS = (
@@ -99,15 +99,15 @@ def generality(
     if report is not None:
         from contact_mpc.report.pages import write_result_page
 
-        result["report"] = write_result_page("generality", result, report)
+        page = page_values(result, animation=_animate_worst(result["cells"], folder, options))
+        result["report"] = write_result_page("generality", page, report)
     emit(result, as_json, make_table(result))
     raise typer.Exit(EXIT_INTERRUPTED if is_interrupted else 0 if result["goal_met"] else EXIT_GOAL_MISSED)
 
 
 def run_cell(hand: str, thing: str, folder: Path, options: CellOptions) -> dict[str, Any]:
     """Return the figures of one hand with one object, from the folder where they are there."""
-    name = "".join(c if c.isalnum() else "_" for c in f"{Path(hand).stem}__{thing}")
-    place, key = folder / name, make_key(hand, thing, vars(options))
+    place, key = folder / _cell_name(hand, thing), make_key(hand, thing, vars(options))
     kept = place / f"figures.{options.plant}.json"
     if kept.is_file():
         known = json.loads(kept.read_text(encoding="utf-8"))
@@ -124,22 +124,43 @@ def run_cell(hand: str, thing: str, folder: Path, options: CellOptions) -> dict[
     return row
 
 
+def _cell_name(hand: str, thing: str) -> str:
+    return "".join(c if c.isalnum() else "_" for c in f"{Path(hand).stem}__{thing}")
+
+
 def _run_new_cell(hand: str, thing: str, place: Path, options: CellOptions) -> dict[str, Any]:
     """Run the trials from the start that was found, now or by an earlier call."""
     task_file, row = _provide_start(hand, thing, place, options)
     if task_file is None:
         return row
-    task = load_task(task_file)
-    spec = EvaluationSpec(
-        make_cases(task), load_loop_config(default_parameter_file(task), options.plant), disturbance_of(task)
-    )
+    task, spec = _spec(task_file, options)
     outcomes = [run_trial(spec, item) for item in trial_seeds(options.seed, options.trials)]
     return {
         **row, **rates(outcomes), **solve_times(outcomes),
         "angle_error_deg": statistics_of([item.angle_error_deg for item in outcomes]),
         "position_error_mm": statistics_of([item.position_error_mm for item in outcomes]),
+        "worst": describe_worst(outcomes, (task.tolerance_deg, task.tolerance_mm)),
         "failures": ["; ".join((*item.reasons, *item.reports)) for item in outcomes if not item.goal_met],
     }  # fmt: skip
+
+
+def _spec(task_file: Path, options: CellOptions) -> tuple[TaskConfig, EvaluationSpec]:
+    task = load_task(task_file)
+    loop = load_loop_config(default_parameter_file(task), options.plant)
+    return task, EvaluationSpec(make_cases(task), loop, disturbance_of(task))
+
+
+def _animate_worst(rows: list[dict[str, Any]], folder: Path, options: CellOptions) -> dict[str, Any] | None:
+    """Return the animation of the worst trial of the cell that fared worst; None where none tells its trials."""
+    from contact_mpc.report.scene.trial import animate_trial
+
+    run = [row for row in rows if row.get("worst")]
+    if not run:
+        return None
+    row = min(run, key=lambda item: (item["success_rate"], not item["worst"]["goal_met"]))
+    name = _cell_name(row["hand"], row["object"])
+    task_file = folder / name / f"{name}.yaml"
+    return animate_trial(_spec(task_file, options)[1], row["worst"], f"{row['hand']}, {row['object']}")
 
 
 def _provide_start(hand: str, thing: str, place: Path, options: CellOptions) -> tuple[Path | None, dict[str, Any]]:

@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit, require_writable
+from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit, page_values, require_writable
 from contact_mpc.planning.tree.coverage import build_space, measure_coverage
 from contact_mpc.planning.tree.problem import load_problem, with_ranges, with_rrt
 from contact_mpc.planning.tree.problem_config import Range
@@ -104,7 +104,7 @@ def metric(
         "goal_met": least >= LEAST_RATIO,
     }  # fmt: skip
     if report is not None:
-        result["report"] = write_result_page("metric", result, report)
+        result["report"] = write_result_page("metric", page_values(result), report)
     emit(result, as_json, _table(result))
     raise typer.Exit(0 if result["goal_met"] else EXIT_GOAL_MISSED)
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import Progress
@@ -19,7 +20,7 @@ from rich.table import Table
 
 from contact_mpc.cli.frame.compiling import compile_first
 from contact_mpc.settings.plain_values import to_plain
-from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit, require_writable
+from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit, page_values, require_writable
 from contact_mpc.errors import ConfigError
 from contact_mpc.task.node_parameters import default_parameter_file
 from contact_mpc.task.task import TaskConfig, load_task
@@ -95,9 +96,27 @@ def push(
             PushRun(f"{length or 'own'} {mode}", spec.cases[0].plan, found[k * trials].series)
             for k, ((length, mode), spec) in enumerate(specs.items())
         ]
-        result["report"] = write_push_report(to_plain(result), config.system, runs, report)
+        worst = _animate_worst(specs, [found[index] for index in range(len(tasks))], trials)
+        result["report"] = write_push_report(page_values(result, animation=worst), config.system, runs, report)
     emit(result, as_json, make_table(result))
     raise typer.Exit(0 if result["goal_met"] else EXIT_GOAL_MISSED)
+
+
+def _animate_worst(
+    specs: dict[tuple[float | None, str], EvaluationSpec], outcomes: list[PushOutcome], trials: int
+) -> dict[str, Any]:
+    """Return the run that ended furthest from its goal as an animation; outcomes are those of the first key first."""
+    from contact_mpc.report.push_report import SCENE_CAPTION
+    from contact_mpc.report.scene.trial import scene_of_run
+
+    index = int(np.argmax([item.position_error_mm for item in outcomes]))
+    (length, mode), spec = list(specs.items())[index // trials]
+    task, worst = spec.cases[0].task, outcomes[index]
+    return {
+        "title": f"Worst run: {length or 'own'} {mode}, seed {worst.seed}, {worst.position_error_mm:.1f} mm",
+        "caption": SCENE_CAPTION,
+        "scene": scene_of_run(task.system, worst.series.t_s, worst.series.q, task.goal_pose()),
+    }
 
 
 def _specs(

@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit, require_writable
+from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit, page_values, require_writable
 from contact_mpc.optimisation.trajectory import RollOut
 from contact_mpc.planning.tree.direct import DirectProblem
 from contact_mpc.planning.trajopt.gradients import exact_roll_out, randomized_roll_out
@@ -57,7 +57,7 @@ def smoothing(
     if report is not None:
         from contact_mpc.report.pages import write_result_page
 
-        result["report"] = write_result_page("smoothing", result, report)
+        result["report"] = write_result_page("smoothing", page_values(result), report)
     emit(result, as_json, _table(table))
     raise typer.Exit(0 if best else EXIT_GOAL_MISSED)
 

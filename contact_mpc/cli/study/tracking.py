@@ -17,7 +17,7 @@ from rich.table import Table
 
 from contact_mpc.cli.frame.compiling import compile_first
 from contact_mpc.settings.plain_values import to_plain
-from contact_mpc.cli.frame.output import EXIT_INTERRUPTED, emit, require_writable
+from contact_mpc.cli.frame.output import EXIT_INTERRUPTED, emit, page_values, require_writable
 from contact_mpc.cli.evaluate.trials import DisturbanceScale, NoiseScale, run_trials, show_cases
 from contact_mpc.evaluation.cases import ALL
 from contact_mpc.errors import ConfigError, StackError
@@ -30,10 +30,11 @@ from contact_mpc.loop.config import load_loop_config
 from contact_mpc.evaluation.outcome_store import OutcomeStore, make_key
 from contact_mpc.plants.registry import PLANTS
 from contact_mpc.evaluation.statistics import paired_p_value, statistics_of
-from contact_mpc.evaluation.summary import rates, solve_times
+from contact_mpc.evaluation.summary import badness, describe_worst, rates, solve_times
 from contact_mpc.evaluation.trials import disturbance_of, trial_seeds
 from contact_mpc.evaluation.variants import STUDIES, Variant, build_variants
 
+VERDICTS = {False: "All rows run", True: "Interrupted"}
 MEDIANS = "deg, mm: median errors"
 PAIRS = f"{MEDIANS}; + / -: trials gained and lost against the first row"
 CAPTIONS = {
@@ -92,7 +93,9 @@ def tracking(
     ]  # fmt: skip
     seeds = trial_seeds(seed, trials, len(specs[0].cases))
     found, is_interrupted = _run(specs, seeds, store, jobs, backend, f"{config.name}: {what}")
-    rows = summarise_rows(variants, [[row.get(item) for item in seeds] for row in found])
+    rows = summarise_rows(
+        variants, [[row.get(item) for item in seeds] for row in found], (config.tolerance_deg, config.tolerance_mm)
+    )
     conditions = _describe_conditions(plant, disturbance_scale, noise_scale)
     result: dict[str, Any] = {
         "task": config.name, "what": what, "plant": plant, "conditions": conditions, "seed": seed, "trials": trials,
@@ -102,7 +105,8 @@ def tracking(
     if report is not None:
         from contact_mpc.report.pages import write_result_page
 
-        result["report"] = write_result_page("tracking", result, report)
+        page = page_values(result, animation=_animate_worst(specs, rows, config), verdict=VERDICTS[is_interrupted])
+        result["report"] = write_result_page("tracking", page, report)
     emit(result, as_json, make_table(result))
     raise typer.Exit(EXIT_INTERRUPTED if is_interrupted else 0)
 
@@ -175,7 +179,9 @@ def _describe_case(case: Case) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def summarise_rows(variants: list[Variant], outcomes: list[list[TrialOutcome | None]]) -> list[dict[str, Any]]:
+def summarise_rows(
+    variants: list[Variant], outcomes: list[list[TrialOutcome | None]], tolerances: tuple[float, float]
+) -> list[dict[str, Any]]:
     """Return the figures of each variant; outcomes are by variant and trial, None where a trial was not run.
 
     Trials gained and lost count against the first variant of a study of ablations or controllers; rows of a
@@ -188,6 +194,7 @@ def summarise_rows(variants: list[Variant], outcomes: list[list[TrialOutcome | N
             "angle_error_deg": statistics_of([item.angle_error_deg for item in done]),
             "position_error_mm": statistics_of([item.position_error_mm for item in done]),
             **solve_times(done),
+            "worst": describe_worst(done, tolerances),
         }
         for variant, row in zip(variants, outcomes, strict=True)
     ]  # fmt: skip
@@ -200,6 +207,22 @@ def _paired(first: list[TrialOutcome | None], row: list[TrialOutcome | None], is
     gained = sum(b.goal_met and not a.goal_met for a, b in pairs)
     lost = sum(a.goal_met and not b.goal_met for a, b in pairs)
     return {"gained": gained, "lost": lost, "p_value": paired_p_value(gained, lost)}
+
+
+def _animate_worst(specs: list[EvaluationSpec], rows: list[dict[str, Any]], task: TaskConfig) -> dict[str, Any] | None:
+    """Return the animation of the worst trial of all rows."""
+    from contact_mpc.report.scene.trial import animate_trial
+
+    def how_bad(index: int) -> tuple[bool, float]:
+        worst = rows[index]["worst"]
+        errors = (worst["angle_error_deg"], worst["position_error_mm"])
+        return badness(worst["goal_met"], errors, (task.tolerance_deg, task.tolerance_mm))
+
+    run = [index for index, row in enumerate(rows) if row["worst"]]
+    if not run:
+        return None
+    index = max(run, key=how_bad)
+    return animate_trial(specs[index], rows[index]["worst"], rows[index]["label"])
 
 
 def make_table(result: dict[str, Any]) -> Table:

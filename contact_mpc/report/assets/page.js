@@ -1,10 +1,10 @@
-// Draws the plots and starts the animation of a report; a click on a plot moves the animation to that time.
+// Draws the plots and starts the animation of a page that has one; a click on a plot moves the animation to that time.
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const root = document.getElementById("scene");
   let player = null;
-  try {
+  if (root) try {
     player = startScene(root, data.scene);
   } catch (error) {
     const note = document.createElement("div");

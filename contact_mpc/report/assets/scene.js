@@ -230,7 +230,8 @@ class Scene {
     gl.uniform3f(this.uniforms.shadow, 0, 0, 1e9);
     data.bodies.forEach((body, i) => body.shapes.forEach(shape =>
       this.drawShape(shape, poses[i], [...(shape.color || body.color), 1], body.is_object && !shape.color ? 1 : 0)));
-    data.markers.forEach(marker => {
+    const isBehind = marker => marker.free && marker.free.reduce((sum, n, i) => sum + n * (eye[i] - marker.p[i]), 0) < 0;
+    data.markers.filter(marker => !isBehind(marker)).forEach(marker => {
       const model = marker.body === null ? SceneMath.pose(marker.p, marker.q) : poses[marker.body];
       gl.depthMask(marker.color[3] >= 1);
       marker.shapes.forEach(shape => this.drawShape(shape, model, marker.color, 0));

@@ -126,15 +126,13 @@ def _is_ground(item: Drawn) -> bool:
 
 
 def _walls(drawn: list[Drawn], radius: float) -> list[dict[str, Any]]:
-    """Return half-spaces that are not the ground as translucent plates."""
-    side = WALL_RADII * radius
-    return [
-        {
-            "body": None, "p": item.X_BG.p.tolist(), "q": _quaternion(item), "color": [*rgb(BASE_COLOUR), WALL_ALPHA],
-            "shapes": [{"kind": "box", "size": [side, side, 0.01 * radius], "p": [0.0, 0.0, 0.0], "q": IDENTITY}],
-        }
-        for item in drawn if item.kind == "half_space"
-    ]  # fmt: skip
+    """Return half-spaces that are not the ground as translucent plates, drawn where the eye is on their free side."""
+    side, found = WALL_RADII * radius, []
+    for item in (item for item in drawn if item.kind == "half_space"):
+        plate = {"kind": "box", "size": [side, side, 0.01 * radius], "p": [0.0, 0.0, 0.0], "q": IDENTITY}
+        place = {"body": None, "p": item.X_BG.p.tolist(), "q": _quaternion(item), "free": item.X_BG.R[:, 2].tolist()}
+        found.append({**place, "color": [*rgb(BASE_COLOUR), WALL_ALPHA], "shapes": [plate]})
+    return found
 
 
 def _shape(item: Drawn, system: System) -> dict[str, Any]:

@@ -206,9 +206,19 @@ def _members(group: int) -> list[int]:
 def test_page_shows_every_trial_and_failure(task_file, tmp_path):
     result = evaluate_json(task_file, "--trials", "4", "--seed", "5", "--report", str(tmp_path / "page"))
     page = Path(result["report"]).read_text()
-    data = json.loads(page.split('id="data">')[1].split("</script>")[0].replace("<\\/", "</"))
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0])["figures"]
     assert {"by_axis", "errors", "by_friction", "by_offset_x_mm"} <= set(data)
     assert sum(len(trace["x"]) for trace in data["errors"]["data"]) == 4 == len(result["outcomes"])
     assert all(trial["command"] in page for trial in (*result["failures"], *result["outcomes"]))
     assert f'<p class="verdict {"met" if result["goal_met"] else "missed"}">' in page
     assert all(f"<h2>{title}</h2>" in page for title in ("Rates", "Trials, the worst first", "Provenance"))
+
+
+def test_page_plays_the_worst_trial_and_says_how_to_repeat_it_all(task_file, tmp_path):
+    result = evaluate_json(task_file, "--trials", "3", "--seed", "5", "--report", str(tmp_path / "page"))
+    page, worst = Path(result["report"]).read_text(), result["worst"]
+    assert worst["goal_met"] == (not result["failures"])
+    assert f"<h2>Worst trial: seed {worst['seed']}, goal {'met' if worst['goal_met'] else 'missed'}</h2>" in page
+    scene = json.loads(page.split('id="data">')[1].split("</script>")[0])["scene"]
+    assert len(scene["times"]) > 2 and scene["times"][-1] > 0.0
+    assert f"contact-mpc evaluate {task_file}" in page and "<td>processor</td>" in page

@@ -1,4 +1,4 @@
-"""``contact-mpc plan`` of tasks whose start or goal cannot be held: the margin that fails is named."""
+"""``contact-mpc plan`` of tasks whose start or goal cannot be held: the failing margin is named, the file says it."""
 
 import json
 from pathlib import Path
@@ -20,14 +20,18 @@ from contact_mpc.settings.resources import resource
     ],
     ids=["as it is", "force", "goal", "start"],
 )
-def test_what_cannot_be_held_is_said(tmp_path: Path, change: dict[str, str], is_met: bool, words: str) -> None:
+def test_what_cannot_be_held_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, str], is_met: bool, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
     text = resource("tasks", "allegro_ball").read_text()
     for old, new in change.items():
         assert old in text
         text = text.replace(old, new)
     (tmp_path / "task.yaml").write_text(text)
-    arguments = ["plan", str(tmp_path / "task.yaml"), "--out", str(tmp_path / "plan.npz"), "--json"]
+    arguments = ["plan", str(tmp_path / "task.yaml"), "--json"]
     shown = CliRunner().invoke(build_app(arguments), arguments)
     result = json.loads(shown.stdout)
     assert (result["goal_met"], shown.exit_code) == (is_met, 0 if is_met else 1)
     assert words in result["refused"] and bool(result["refused"]) == bool(words)
+    assert [path.name for path in tmp_path.glob("*.npz")] == [f"allegro_ball.{'plan' if is_met else 'failed'}.npz"]

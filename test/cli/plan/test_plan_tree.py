@@ -36,14 +36,15 @@ def test_plan_by_tree_writes_plan_tree_and_report(tmp_path: Path, capfd: pytest.
 
 
 def test_goal_beyond_the_budget_exits_1_and_keeps_what_there_is(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out = tmp_path / "p.npz"
-    code = run(["plan", "planar_hand_ball", "--method", "rrt", "--nodes", "6", "--out", str(out), "--json"])
+    monkeypatch.chdir(tmp_path)
+    code = run(["plan", "planar_hand_ball", "--method", "rrt", "--nodes", "6", "--json"])
     captured = capfd.readouterr()
     assert code == 1 and json.loads(captured.out)["status"] == "nodes"
     assert "raise --nodes" in captured.err
-    assert out.is_file() and (tmp_path / "p.tree0.npz").is_file()
+    stem = "planar_hand_ball.rrt.failed"  # neither the name of a good plan nor that of another method's
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"{stem}.npz", f"{stem}.tree0.npz"]
 
 
 def test_confirmed_plan_is_what_mujoco_played_and_ends_at_the_goal(

@@ -85,10 +85,13 @@ def test_page_has_a_plot_per_group_and_the_table(study, tmp_path):
     shown = study("--what", "sensitivity", "--only", "delay", "--trials", "1", "--report", str(tmp_path / "page"))
     assert shown.exit_code == 0
     page = (tmp_path / "page" / "sensitivity.html").read_text()
-    data = json.loads(page.split('id="data">')[1].split("</script>")[0].replace("<\\/", "</"))
-    (figure,) = data.values()
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    (figure,) = data["figures"].values()
     assert figure["data"][0]["x"] == [0.0, 10.0, 20.0, 40.0, 60.0]
     assert all(f"<td>delay of poses, ms: {value}</td>" in page for value in (0, 10, 20, 40, 60))
+    assert '<p class="verdict met">All rows run</p>' in page and "<h2>Worst trial of each row</h2>" in page
+    assert "<h2>Worst trial: " in page and len(data["scene"]["times"]) > 2
+    assert "<td>run it again</td>" in page and "study tracking --task" in page
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ def call(*arguments: str):
 
 def figures_of(path: Path) -> dict:
     page = path.read_text()
-    return json.loads(page.split('id="data">')[1].split("</script>")[0].replace("<\\/", "</"))
+    return json.loads(page.split('id="data">')[1].split("</script>")[0])["figures"]
 
 
 def test_metric_grows_all_variants_and_draws_coverage_over_nodes(tmp_path):
