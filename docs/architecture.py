@@ -78,24 +78,41 @@ class House:
 
     def parameters(self) -> list[int]:
         """Return the number of parameters of every function that is no method's self."""
-        found = []
-        for tree in self.trees.values():
+        return [_count(node) for _, node in self._functions()]
+
+    def long_lists(self) -> list[tuple[Path, ast.FunctionDef]]:
+        """Return the functions with more than `MANY_PARAMETERS` parameters, and where they stand."""
+        return [(path, node) for path, node in self._functions() if _count(node) > MANY_PARAMETERS]
+
+    def _functions(self) -> Iterator[tuple[Path, ast.FunctionDef]]:
+        for path, tree in self.trees.items():
             for node in ast.walk(tree):
                 if isinstance(node, ast.FunctionDef):
-                    names = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-                    found.append(sum(1 for name in names if name.arg not in ("self", "cls")))
-        return found
+                    yield path, node
 
     def constants(self, folder: str) -> int:
         """Return the number of statements at module level in a folder that give names to bare numbers."""
+        return sum(1 for _ in self._statements(folder))
+
+    def numbers(self, folder: str) -> list[str]:
+        """Return the names that these statements give."""
+        names = [name for node in self._statements(folder) for name in ast.walk(node) if isinstance(name, ast.Name)]
+        return [name.id for name in names if isinstance(name.ctx, ast.Store)]
+
+    def _statements(self, folder: str) -> Iterator[ast.stmt]:
         trees = (tree for path, tree in self.trees.items() if self.top(path) == folder)
-        return sum(1 for tree in trees for node in tree.body if _names_a_number(node))
+        return (node for tree in trees for node in tree.body if _names_a_number(node))
 
     def without_twin(self, folder: str) -> tuple[int, int]:
         """Return the files of a folder without a test of their own name, and all its files."""
         tests = {path.stem.removeprefix("test_") for path in (self.root / "test").rglob("test_*.py")}
         files = [path for path in self.trees if self.top(path) == folder and path.name != "__init__.py"]
         return sum(1 for path in files if path.stem not in tests), len(files)
+
+
+def _count(node: ast.FunctionDef) -> int:
+    names = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    return sum(1 for name in names if name.arg not in ("self", "cls"))
 
 
 def _names_a_number(node: ast.stmt) -> bool:

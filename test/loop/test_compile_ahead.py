@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from patience import HANG_S
@@ -21,7 +20,7 @@ print("compiled contact_mpc.some.function 1.5", flush=True)
 
 @pytest.fixture
 def runs(monkeypatch, tmp_path):
-    """Return the engines that were compiled for, by a program that compiles nothing; the mark lies in a folder."""
+    """Return the engines that were compiled for, by a program that compiles nothing; marks lie in an empty package."""
     seen, start = [], module.subprocess.Popen
     (tmp_path / "program.py").write_text(PROGRAM)
 
@@ -30,7 +29,8 @@ def runs(monkeypatch, tmp_path):
         return start([sys.executable, str(tmp_path / "program.py"), *command[-2:]], **options)
 
     monkeypatch.setattr(module.subprocess, "Popen", run)
-    monkeypatch.setattr(module, "_mark", lambda part: Path(tmp_path) / "cache" / part)
+    (tmp_path / "package").mkdir()
+    monkeypatch.setattr(module, "PACKAGE", tmp_path / "package")
     return seen
 
 

@@ -110,7 +110,7 @@ def check_domain() -> Check:
     text = os.environ.get("ROS_DOMAIN_ID", "0")
     if not text.isdecimal() or int(text) > MAX_DOMAIN:
         return Check("DDS domain", "warn", text, "hardware", f"set ROS_DOMAIN_ID to a number from 0 to {MAX_DOMAIN}")
-    ports = domain_ports_in_use(int(text), _bound_udp_ports())
+    ports = domain_ports_in_use(int(text), bound_udp_ports())
     if not ports:
         return Check("DDS domain", "ok", f"{text} is free", "hardware")
     found = f"{text} is in use (UDP {', '.join(map(str, ports))})"
@@ -123,7 +123,8 @@ def domain_ports_in_use(domain: int, bound: set[int]) -> list[int]:
     return sorted(port for port in bound if first <= port < first + 250)
 
 
-def _bound_udp_ports() -> set[int]:
+def bound_udp_ports() -> set[int]:
+    """Return the UDP ports that are in use on this machine."""
     ports: set[int] = set()
     for table in (Path("/proc/net/udp"), Path("/proc/net/udp6")):
         lines = table.read_text(encoding="ascii").splitlines()[1:] if table.exists() else []

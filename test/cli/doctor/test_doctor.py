@@ -1,6 +1,7 @@
 """`contact-mpc doctor` tells what is there, what is missing and what to do."""
 
 import json
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -55,15 +56,21 @@ def test_every_checked_package_is_pinned() -> None:
         assert {checks.normalised(name) for name in names} <= set(pins)
 
 
-def test_broken_rclpy_is_missing_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "_RCLPY_PROBE", "raise ImportError('librcl.so: cannot open')")
+def break_rclpy(monkeypatch: pytest.MonkeyPatch, folder: Path, text: str) -> None:
+    """Let every process that is started find this rclpy first."""
+    (folder / "rclpy.py").write_text(text)
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+
+
+def test_broken_rclpy_is_missing_with_its_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    break_rclpy(monkeypatch, tmp_path, "raise ImportError('librcl.so: cannot open')")
     monkeypatch.delenv("ROS_DISTRO", raising=False)
     check = checks.check_rclpy()
     assert check.status == "missing" and "librcl.so" in check.found and "[ros]" in check.remedy
 
 
-def test_broken_rclpy_of_a_sourced_ros_points_to_its_setup(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "_RCLPY_PROBE", "import no_such_module_at_all")
+def test_broken_rclpy_of_a_sourced_ros_points_to_its_setup(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    break_rclpy(monkeypatch, tmp_path, "import no_such_module_at_all")
     monkeypatch.setenv("ROS_DISTRO", "jazzy")
     assert "/opt/ros/jazzy" in checks.check_rclpy().remedy
 
@@ -112,19 +119,19 @@ def test_impossible_domain_is_a_warning(value: str, monkeypatch: pytest.MonkeyPa
 
 def test_domain_is_in_use_when_one_of_its_ports_is_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     assert machine_checks.domain_ports_in_use(10, {53, 9899, 9900, 9912, 10150}) == [9900, 9912]
-    monkeypatch.setenv("ROS_DOMAIN_ID", "10")
-    monkeypatch.setattr(machine_checks, "_bound_udp_ports", lambda: {9912})
-    assert machine_checks.check_domain().status == "warn"
-    monkeypatch.setattr(machine_checks, "_bound_udp_ports", lambda: {9899})
-    assert machine_checks.check_domain().status == "ok"
+    bound = machine_checks.bound_udp_ports()
+    free = next(domain for domain in range(60, 0, -1) if not machine_checks.domain_ports_in_use(domain, bound))
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(free))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as open_socket:
+        open_socket.bind(("127.0.0.1", 7400 + 250 * free + 12))
+        assert machine_checks.check_domain().status == "warn"
+        assert f"UDP {7400 + 250 * free + 12}" in machine_checks.check_domain().found
 
 
 def test_bound_ports_of_this_machine_are_seen() -> None:
-    import socket
-
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as open_socket:
         open_socket.bind(("127.0.0.1", 0))
-        assert open_socket.getsockname()[1] in machine_checks._bound_udp_ports()
+        assert open_socket.getsockname()[1] in machine_checks.bound_udp_ports()
 
 
 def test_rclpy_origin_tells_wheels_from_a_sourced_ros(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,11 +42,10 @@ def test_cells_are_told_in_a_few_words() -> None:
     assert table.row_count == 3 and "b, cube: no grasp: too wide" in str(table.caption)
 
 
-def test_a_refused_cell_says_why_and_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_cell_says_why_and_is_kept(tmp_path: Path) -> None:
     row = run_cell("leap_right.urdf", HUGE, tmp_path, OPTIONS)
     assert row["hand"] == "leap_right" and "1000 mm across" in row["reason"] and row["trials"] == 0
-    monkeypatch.setattr(generality, "_run_new_cell", lambda *_: pytest.fail("the cell was not kept"))
-    assert run_cell("leap_right.urdf", HUGE, tmp_path, OPTIONS)["reason"] == row["reason"]
+    assert run_cell("leap_right.urdf", HUGE, tmp_path, OPTIONS) == row  # with the seconds that it took the first time
 
 
 def test_a_start_that_was_found_serves_other_engines_and_trials(

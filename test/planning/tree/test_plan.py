@@ -10,64 +10,31 @@ from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.errors import PlanError
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.planning.tree import plan as global_plan
-from contact_mpc.planning.tree.file import load_tree, save_tree
 from contact_mpc.planning.tree.frontier import Place, grasp_of
-from contact_mpc.planning.tree.growth.arrays import REGRASP
 from contact_mpc.planning.tree.growth.regrasp_motion import FREE_STEP_RAD
 from contact_mpc.planning.tree.motion import Motion
 from contact_mpc.planning.tree.plan import GlobalPlan, plan_globally
 from contact_mpc.planning.tree.planner import TreePlanner
-from contact_mpc.planning.tree.problem import load_problem, with_goal
 from contact_mpc.task.plan import load_plan, save_plan
 
-PLAYED = 1e-5  # rad, m: steps of the tree start from a smoothed solution, those of a motion do not
-WHOLE_STEP_RAD = 10.0  # of a plan: edges of a tree are not divided
-TURN_RAD = 1.2  # more than one grasp turns the disc
 
-
-@pytest.fixture(scope="module")
-def planner() -> TreePlanner:
-    return TreePlanner(with_goal(load_problem("planar_hand_ball"), {"disc_turn_rad": TURN_RAD}))
-
-
-@pytest.fixture(scope="module")
-def found(planner: TreePlanner) -> GlobalPlan:
-    return plan_globally(planner, seed=1)
-
-
-def test_plan_reaches_the_goal_with_regrasps_when_replayed_unsmoothed(found: GlobalPlan, planner: TreePlanner) -> None:
+def test_plan_reaches_the_goal_with_regrasps_when_replayed_unsmoothed(found: GlobalPlan, turning: TreePlanner) -> None:
     assert found.is_valid, found.replay.failure
     assert np.any(found.is_free)
-    assert found.replay.angle_error_deg <= planner.problem.file.tolerance_deg
-    assert found.replay.position_error_mm <= planner.problem.file.tolerance_mm
+    assert found.replay.angle_error_deg <= turning.problem.file.tolerance_deg
+    assert found.replay.position_error_mm <= turning.problem.file.tolerance_mm
 
 
 def test_every_instant_follows_from_the_one_before_in_the_unsmoothed_model(
-    found: GlobalPlan, planner: TreePlanner
+    found: GlobalPlan, turning: TreePlanner
 ) -> None:
-    plan, config = found.plan, planner.problem.file.rrt
-    dynamics = ContactDynamics(planner.problem.system, "socp", h_s=config.h_s)
+    plan, config = found.plan, turning.problem.file.rrt
+    dynamics = ContactDynamics(turning.problem.system, "socp", h_s=config.h_s)
     for k in range(0, len(plan.u) - 1, 7):
         result = dynamics.step(plan.q[k], plan.u[k + 1])
         assert plan.q[k + 1] == pytest.approx(result.q_next, abs=1e-9)
         force = plan.contact_impulses[k + 1] / (plan.times_s[k + 1] - plan.times_s[k])
         assert force == pytest.approx(result.impulses / config.h_s, abs=1e-6)
-
-
-def test_playing_a_tree_makes_its_nodes_again(planner: TreePlanner) -> None:
-    """Every edge, also a regrasp of many steps, is a motion of the model: the path ends where the tree has its node."""
-    file = planner.problem.file.model_copy(update={"plan_step_rad": WHOLE_STEP_RAD})
-    planner = TreePlanner(replace(planner.problem, file=file))
-    grown = planner.grow(seed=1)
-    motion = Motion(planner, grown.tree.q[0], grown.tree.u[0])
-    tree = grown.tree
-    for node in grown.path_to(grown.best_node)[1:]:
-        if tree.kind[node] == REGRASP:
-            assert motion.regrasp(int(tree.posture[node]), tree.moving[node], tree.path[node])
-        else:
-            assert motion.command_all(tree.u[node][None])
-        assert motion.q == pytest.approx(tree.q[node], abs=PLAYED)
-    assert np.any(tree.kind[grown.path_to(grown.best_node)] == REGRASP)
 
 
 def test_free_fingers_push_nothing(found: GlobalPlan) -> None:
@@ -77,11 +44,11 @@ def test_free_fingers_push_nothing(found: GlobalPlan) -> None:
     assert np.median(force[found.is_free[1:]]) < 0.1
 
 
-def test_commands_move_no_faster_than_asked(found: GlobalPlan, planner: TreePlanner) -> None:
+def test_commands_move_no_faster_than_asked(found: GlobalPlan, turning: TreePlanner) -> None:
     change = np.abs(np.diff(found.plan.u, axis=0)).max(axis=1)
-    assert np.all(change / np.diff(found.plan.times_s) <= planner.problem.file.timing.command_rad_per_s * (1 + 1e-9))
-    assert change[~found.is_free[1:]].max() <= planner.problem.file.plan_step_rad + 1e-9
-    assert change[found.is_free[1:]].max() <= max(FREE_STEP_RAD, planner.problem.file.contacts.preload_rad) + 0.2
+    assert np.all(change / np.diff(found.plan.times_s) <= turning.problem.file.timing.command_rad_per_s * (1 + 1e-9))
+    assert change[~found.is_free[1:]].max() <= turning.problem.file.plan_step_rad + 1e-9
+    assert change[found.is_free[1:]].max() <= max(FREE_STEP_RAD, turning.problem.file.contacts.preload_rad) + 0.2
 
 
 def test_plan_file_records_its_origin_and_is_refused_for_another_system(found: GlobalPlan, tmp_path: Path) -> None:
@@ -93,29 +60,21 @@ def test_plan_file_records_its_origin_and_is_refused_for_another_system(found: G
         load_plan(tmp_path / "plan.npz", load_system("allegro_ball"))
 
 
-def test_tree_file_is_read_back_and_refused_for_another_problem(found: GlobalPlan, tmp_path: Path) -> None:
-    save_tree(tmp_path / "tree.npz", found.trees[0])
-    stored = load_tree(tmp_path / "tree.npz", found.trees[0].problem)
-    assert np.array_equal(stored.q, found.trees[0].tree.q)
-    with pytest.raises(PlanError, match="a tree of system 'planar_hand_ball', not 'allegro_ball'"):
-        load_tree(tmp_path / "tree.npz", load_problem("allegro_ball"))
-
-
-def test_a_budget_too_small_keeps_the_tree_and_what_it_reached(planner: TreePlanner) -> None:
-    few = plan_globally(planner, seed=1, nodes=8)
+def test_a_budget_too_small_keeps_the_tree_and_what_it_reached(turning: TreePlanner) -> None:
+    few = plan_globally(turning, seed=1, nodes=8)
     assert not few.is_valid and few.status == "nodes"
     assert len(few.trees[0].tree.q) == 8
     assert few.plan.times_s[0] == 0.0
 
 
 def test_trees_that_begin_again_are_plans_from_their_own_start(
-    planner: TreePlanner, monkeypatch: pytest.MonkeyPatch
+    turning: TreePlanner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The farthest place comes first here, so that every tree begins at the start, in another posture."""
     monkeypatch.setattr(Place, "rank", lambda place: -place.error)
-    rrt = planner.problem.file.rrt.model_copy(update={"stage_nodes": 30})
-    file = planner.problem.file.model_copy(update={"rrt": rrt, "tolerance_deg": 1e-9})  # never reached
-    problem = replace(planner.problem, file=file)
+    rrt = turning.problem.file.rrt.model_copy(update={"stage_nodes": 30})
+    file = turning.problem.file.model_copy(update={"rrt": rrt, "tolerance_deg": 1e-9})  # never reached
+    problem = replace(turning.problem, file=file)
     found = plan_globally(TreePlanner(problem), seed=1, nodes=90)
     roots = np.array([grown.tree.q[0] for grown in found.trees])
     assert len(roots) >= 3 and len(np.unique(roots, axis=0)) == len(roots)
@@ -123,10 +82,10 @@ def test_trees_that_begin_again_are_plans_from_their_own_start(
     assert problem.errors(found.plan.q[-1])[0] == pytest.approx(found.replay.angle_error_deg, abs=1e-3)
 
 
-def test_a_place_where_trees_fail_is_left_for_where_it_came_from(planner: TreePlanner) -> None:
-    grown = planner.grow(seed=1, stop_at_goal=False, nodes=100)
-    start, end = (Motion(planner, grown.tree.q[node], grown.tree.u[node]) for node in (0, grown.best_node))
-    places = [Place(motion, motion.object_error(planner.goal)) for motion in (start, end)]
+def test_a_place_where_trees_fail_is_left_for_where_it_came_from(turning: TreePlanner) -> None:
+    grown = turning.grow(seed=1, stop_at_goal=False, nodes=100)
+    start, end = (Motion(turning, grown.tree.q[node], grown.tree.u[node]) for node in (0, grown.best_node))
+    places = [Place(motion, motion.object_error(turning.goal)) for motion in (start, end)]
     ratio = places[0].error / places[1].error
     assert ratio > 1.0
     while places[1].rank() < places[0].rank():
@@ -134,10 +93,10 @@ def test_a_place_where_trees_fail_is_left_for_where_it_came_from(planner: TreePl
     assert places[1].tried == int(np.sqrt(ratio))  # the first number with (1 + tried)^2 above it
 
 
-def test_a_tree_that_leads_nowhere_leaves_its_place_alone(planner: TreePlanner) -> None:
-    grown = planner.grow(seed=1, nodes=1)
-    root = Motion(planner, grown.tree.q[0], grown.tree.u[0])
-    place = Place(root, root.object_error(planner.goal))
+def test_a_tree_that_leads_nowhere_leaves_its_place_alone(turning: TreePlanner) -> None:
+    grown = turning.grow(seed=1, nodes=1)
+    root = Motion(turning, grown.tree.q[0], grown.tree.u[0])
+    place = Place(root, root.object_error(turning.goal))
     places = [place]
     assert global_plan._go_on(places, place, grown) == grown.status
     assert all(item.error < place.error for item in places[1:]) and place.tried == 1
@@ -145,33 +104,16 @@ def test_a_tree_that_leads_nowhere_leaves_its_place_alone(planner: TreePlanner) 
 
 @pytest.mark.parametrize("is_near", [False, True])
 def test_ends_in_other_grasps_are_tried_too(
-    planner: TreePlanner, monkeypatch: pytest.MonkeyPatch, is_near: bool
+    turning: TreePlanner, monkeypatch: pytest.MonkeyPatch, is_near: bool
 ) -> None:
-    grown = planner.grow(seed=1, stop_at_goal=False, nodes=100)
+    grown = turning.grow(seed=1, stop_at_goal=False, nodes=100)
     refined: list[int] = []
     monkeypatch.setattr(global_plan.Refiner, "refine", lambda _refiner, _motion, node: refined.append(node))
     node = grown.best_node if is_near else 0
-    motion = Motion(planner, grown.tree.q[node], grown.tree.u[node])
-    place = Place(motion, motion.object_error(planner.goal))
+    motion = Motion(turning, grown.tree.q[node], grown.tree.u[node])
+    place = Place(motion, motion.object_error(turning.goal))
     assert place.is_near() == is_near
-    monkeypatch.setattr(planner.problem.__class__, "is_reached", lambda _problem, _q: False)
+    monkeypatch.setattr(turning.problem.__class__, "is_reached", lambda _problem, _q: False)
     global_plan._go_on([place], place, grown)
     assert refined[0] == grown.best_node and 1 < len(refined) <= place.grasps()
     assert len({grasp_of(grown.tree, end) for end in refined}) == len(refined)
-
-
-def test_a_motion_refuses_steps_that_penetrate(planner: TreePlanner, found: GlobalPlan) -> None:
-    plan, k = found.plan, int(np.flatnonzero(~found.is_free[2:])[3]) + 2  # commands within a grasp
-    strict = TreePlanner(planner.problem)
-    strict.growth = planner.growth._replace(deepest=-1e-3)  # fingers would have to be 1 mm away
-    dynamics = ContactDynamics(planner.problem.system, "socp", h_s=planner.problem.file.rrt.h_s)
-    for item, is_made in ((planner, True), (strict, False)):
-        motion = Motion(item, plan.q[k - 1], plan.u[k - 1], dynamics)
-        assert motion.command_all(plan.u[k : k + 1]) is is_made
-        assert len(motion.rows.u) == is_made
-
-
-def test_a_motion_refuses_commands_outside_the_joint_limits(found: GlobalPlan, planner: TreePlanner) -> None:
-    motion = Motion(planner, found.plan.q[0], found.plan.u[0])
-    assert not motion.command_all(planner.problem.system.q_max[None] + 0.01)
-    assert np.array_equal(motion.q, found.plan.q[0])

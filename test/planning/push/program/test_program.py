@@ -1,15 +1,11 @@
-"""The assembled derivatives are those of the program, and its size is the paper's."""
+"""The assembled derivatives are those of the whole program."""
 
 import casadi as ca
 import numpy as np
 
-from contact_mpc.planning.push.planner import ContactImplicitPlanner
-from contact_mpc.planning.push.program.bounds import BoundsBuilder
-from contact_mpc.planning.push.program.instance import Instance
 from contact_mpc.planning.push.program.model import build_model
 from contact_mpc.planning.push.program.program import Program
 from contact_mpc.planning.push.program.settings import ContactImplicitSettings
-from contact_mpc.planning.push.program.size import PAPER, count_size
 from contact_mpc.planning.push.program.stage import SHARED, build_stage
 from contact_mpc.task.task import TaskConfig
 
@@ -32,16 +28,3 @@ def test_assembled_derivatives_are_those_of_the_whole_program(task: TaskConfig) 
     found = [functions["nlp_grad_f"](z, p), functions["nlp_jac_g"](z, p)[1], *functions["nlp_hess_l"](z, p, 1.3, lam)]
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(ours.full(), theirs, rtol=ROUND_OFF, atol=ROUND_OFF * np.abs(theirs).max())
-
-
-def test_program_with_the_friction_as_printed_has_the_equalities_of_the_paper(
-    task: TaskConfig, planner: ContactImplicitPlanner, instance: Instance
-) -> None:
-    model = build_model(task.system, ContactImplicitSettings(friction_form="printed"))
-    program = Program(build_stage(model), model.settings.stages)
-    size = count_size(program, BoundsBuilder(model, program).search(instance, 1e-2, 10))
-    assert size.equalities == PAPER["equalities"]
-    # the paper counts 7 inputs of the last stage that act on nothing, and fixes x, y, theta where we fix the travel
-    assert size.variables == PAPER["variables"] - 7 + 2
-    smaller = count_size(planner.program, planner.search_bounds(instance, 1e-2, 10))
-    assert smaller.equalities == PAPER["equalities"] - planner.program.steps

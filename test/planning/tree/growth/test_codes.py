@@ -1,8 +1,5 @@
 """Parts of an iteration are called by addresses of this process, and of no other."""
 
-import pickle
-
-import numpy as np
 import pytest
 
 from contact_mpc.planning.tree.growth.arrays import NO_GROWTH_CODES
@@ -17,12 +14,6 @@ def planner() -> TreePlanner:
 
 def test_each_part_has_an_address_of_its_own(planner: TreePlanner) -> None:
     assert 0 not in planner.growth.codes and len(set(planner.growth.codes)) == len(planner.growth.codes)
-
-
-def test_what_is_sent_to_another_process_has_no_addresses(planner: TreePlanner) -> None:
-    sent = pickle.loads(pickle.dumps(planner.growth))
-    assert sent.codes == NO_GROWTH_CODES
-    assert np.array_equal(sent.load, planner.growth.load) and sent.step == planner.growth.step
 
 
 def test_growth_without_addresses_is_an_error_of_python(planner: TreePlanner) -> None:
