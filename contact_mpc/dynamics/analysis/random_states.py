@@ -3,7 +3,7 @@
 import numpy as np
 
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
-from contact_mpc.dynamics.smoothed.newton import make_newton, prepare_step
+from contact_mpc.dynamics.smoothed.newton import Newton, make_newton, measure_gaps, prepare_step
 from contact_mpc.errors import InputError
 from contact_mpc.model.kinematic_tree import FREE
 from contact_mpc.settings.arrays import FloatArray
@@ -43,7 +43,7 @@ def draw_states(
     InputError
         Too few states are found.
     """
-    system, found = dynamics.system, []
+    system, ws, found = dynamics.system, make_newton(dynamics.model), []
     for _ in range(TRIES_PER_STATE * count):
         c = int(rng.integers(len(dynamics.model.mu)))
         q = system.integrate(q_centre, rng.normal(0.0, spread, system.n_v))
@@ -51,21 +51,20 @@ def draw_states(
             if kind == FREE and turn_freely:
                 quaternion = rng.normal(size=4)
                 q[i : i + 4] = quaternion / np.linalg.norm(quaternion)
-        q = bring_to_gap(dynamics, q, c, rng.uniform(*gap_m))
+        q = bring_to_gap(dynamics, ws, q, c, rng.uniform(*gap_m))
         u = q[system.n_q_u :] + rng.normal(0.0, COMMAND_SPREAD_RAD, system.n_a)
-        result = dynamics.step(q, u)
-        is_at_gap = gap_m[0] - ROUND_OFF_M <= result.gaps[c] <= gap_m[1] + ROUND_OFF_M
-        if is_at_gap and result.gaps.min() > -deepest_m - ROUND_OFF_M and result.is_converged:
+        gaps = measure_gaps(dynamics.model, ws, q)
+        is_at_gap = gap_m[0] - ROUND_OFF_M <= gaps[c] <= gap_m[1] + ROUND_OFF_M
+        if is_at_gap and gaps.min() > -deepest_m - ROUND_OFF_M and dynamics.step(q, u).is_converged:
             found.append((q, u))
         if len(found) == count:
             return found
     raise InputError(f"{system.name}: only {len(found)} of {count} states found with a gap in {gap_m} m: widen it")
 
 
-def bring_to_gap(dynamics: ContactDynamics, q: FloatArray, c: int, gap_m: float) -> FloatArray:
+def bring_to_gap(dynamics: ContactDynamics, ws: Newton, q: FloatArray, c: int, gap_m: float) -> FloatArray:
     """Return q moved along the contact Jacobian until contact c has this gap, as far as a few iterations go."""
     model, system = dynamics.model, dynamics.system
-    ws = make_newton(model)
     for _ in range(20):
         prepare_step(model, ws, q, q[system.n_q_u :].copy(), np.zeros(len(model.mu)))
         if np.isinf(ws.con.phi[c]):  # two boxes have no such crossing here
