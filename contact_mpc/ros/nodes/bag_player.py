@@ -37,7 +37,7 @@ from contact_mpc.settings.file_access import write_text
 
 PLAYED = ("joint_states", "object_pose", "references", "object_references")
 SETTLE_S = 0.5
-REFERENCE_TIMEOUT_S = 30.0
+REFERENCE_TIMEOUT_S = 120.0
 
 
 class BagPlayerConfig(NodeConfig):

@@ -34,7 +34,7 @@ DEACTIVATION_ORDER = (
 )
 RUN_NODES = ("state_estimator", "trajectory_server", "mpc_tracker", "recorder", "command_bridge", "plant")
 REPLAY_ORDER = ("state_estimator", "mpc_tracker", "command_bridge", "bag_player")
-CONNECT_TIMEOUT_S, CONFIGURE_TIMEOUT_S, ACTIVATE_TIMEOUT_S, REFERENCE_TIMEOUT_S = 60.0, 300.0, 60.0, 30.0
+CONNECT_TIMEOUT_S, CONFIGURE_TIMEOUT_S, ACTIVATE_TIMEOUT_S, REFERENCE_TIMEOUT_S = 240.0, 300.0, 240.0, 120.0
 SLICE_S = 0.02
 
 

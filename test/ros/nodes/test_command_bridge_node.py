@@ -351,39 +351,46 @@ def stranger(lockstep: Rig) -> Iterator[Node]:
     node.destroy_node()
 
 
-def exchange_until_named(rig: Rig, node: Node, topic: str, message: Any, name: str) -> DiagnosticStatus:
-    """Publish a message as another node until the bridge names it; every command meanwhile must equal the last.
+def let_meet(rig: Rig, node: Node, topic: str, message: Any, cause: str) -> tuple[DiagnosticStatus, dict[str, str]]:
+    """Publish a message as another node until the bridge says so; commands equal the last one before until then.
 
-    Once is not enough: a reader takes nothing from a writer that it has not found yet.
+    Once is not enough: a reader takes nothing from a writer that it has not found yet, and may know its name later.
+    Returns the first status that names the cause, and the values of the one that names the node.
     """
     publisher = node.create_publisher(type(message), f"/hand/{topic}", rig._profile(topic))
-    before = rig.run(60, Q + 0.01)
+    before, values = rig.run(60, Q + 0.01), {}
+
+    def is_met() -> bool:
+        publisher.publish(message)
+        command = rig.run(1, Q + 0.01)
+        rig.lifecycle.spin(0.05)
+        met = any(cause in status.message for status in rig.safety)
+        if not met:
+            np.testing.assert_allclose(command, before)
+        return met
 
     def is_named() -> bool:
-        publisher.publish(message)
-        for _ in range(5):
-            np.testing.assert_allclose(rig.run(1, Q + 0.01), before)
-        return any(name in status.message for status in rig.safety)
+        values.update({pair.key: pair.value for pair in rig.safety[-1].values})
+        return is_met() and any("/elsewhere/intruder (" in value for value in values.values())
 
+    rig.wait_until(is_met)
     rig.wait_until(is_named)
-    return rig.wait_for_safety(name)
+    return rig.wait_for_safety(cause), values
 
 
 def test_the_plan_of_a_second_publisher_is_not_followed_but_named(lockstep: Rig, stranger: Node) -> None:
     plan = CommandPlan(T0 + 60 * MS, np.array([0.0, 1.0]), *np.stack([[Q - 0.1] * 2, *np.zeros((2, 2, N))]))
     message = messages.to_plan_message(plan, NAMES)
-    status = exchange_until_named(lockstep, stranger, "mpc_tracker/plan", message, "ACTIVE PLAN_STRANGER (306)")
-    lockstep.wait_until(lambda: "refused_plan_stranger" in {pair.key for pair in lockstep.safety[-1].values})
-    values = {pair.key: pair.value for pair in lockstep.safety[-1].values}
+    status, values = let_meet(lockstep, stranger, "mpc_tracker/plan", message, "ACTIVE PLAN_STRANGER (306)")
     assert status.level == DiagnosticStatus.WARN
-    assert int(values["refused_plan_stranger"]) > 0
-    assert values["plan_strangers"].startswith("/elsewhere/intruder (")
+    assert int(values["refused_plan_stranger"]) > 0 and "/elsewhere/intruder" in values["plan_strangers"]
 
 
 def test_joint_states_of_a_second_publisher_are_a_fault_that_names_it(lockstep: Rig, stranger: Node) -> None:
     """It holds on the states of the robot that it has known."""
     state = messages.fill_joint_state(messages.make_joint_state(NAMES), T0 + 61 * MS, Q + 0.1, REST, None)
-    exchange_until_named(lockstep, stranger, "joint_states", state, "FAULT STATE_STRANGER (213): /elsewhere/intruder")
+    _, values = let_meet(lockstep, stranger, "joint_states", state, "FAULT STATE_STRANGER (213)")
+    assert "/elsewhere/intruder" in values["state_strangers"]
 
 
 @pytest.mark.parametrize("count", [300, 100_000])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from free_port import free_port
+from patience import HANG_S
 
 pytest.importorskip("rclpy")
 pytest.importorskip("viser")
@@ -17,14 +18,12 @@ from contact_mpc.ros.stack.viewing import viewing
 
 pytestmark = pytest.mark.dds
 
-START_S = 90.0
-
 
 def test_the_viewer_serves_its_page_and_ends_in_order(tmp_path: Path) -> None:
     lease, port, log = DomainLease(None), free_port(), tmp_path / "viewer.log"
     try:
         with viewing(load_system("planar_hand_ball"), tmp_path, lease.domain, port):
-            deadline = time.monotonic() + START_S
+            deadline = time.monotonic() + HANG_S
             while "the view is at" not in log.read_text():
                 assert time.monotonic() < deadline, log.read_text()
                 time.sleep(0.1)
