@@ -30,7 +30,7 @@ from contact_mpc.plants.common.sensors import SensorConfig
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.yaml_files import validate
 from contact_mpc.task.node_parameters import default_parameter_file
-from contact_mpc.task.plan import Plan
+from contact_mpc.task.plan import Plan, check_plan
 from contact_mpc.task.task import Goal, TaskConfig
 
 PLAYED, UNCORRECTED, AS_PLANNED, ONCE = "played", "played_uncorrected", "played_as_planned", "played_once"
@@ -92,11 +92,10 @@ def task_of_plan(problem: Problem, plan: Plan, duration_s: float | None = None) 
     Raises
     ------
     PlanError
-        The plan is of another system, or its object does not start where the problem's does.
+        The plan is of another system or version, or its object does not start where the problem's does.
     """
-    system, digest = problem.system, plan.provenance.get("system_digest")
-    if plan.provenance.get("system") != system.name or digest != system.digest:
-        raise PlanError(f"a plan of system '{plan.provenance.get('system')}', not of this '{system.name}'; plan again")
+    system = problem.system
+    check_plan(f"plan of {problem.file.name}", plan, system)
     away = system.difference(problem.configuration(problem.start_u), plan.q[0])[: system.n_v_u]
     allowed = max(STARTS_AT, problem.file.contacts.hold_m / problem.file.rrt.length_m)
     if np.max(np.abs(away)) > allowed:

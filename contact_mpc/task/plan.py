@@ -145,13 +145,16 @@ def load_plan(path: Path | str, system: System | None = None) -> Plan:
     return plan
 
 
-def check_plan(path: Path, plan: Plan, system: System) -> None:
-    """Raise PlanError where a plan, read from `path`, belongs to another system or asks for what joints cannot do."""
+def check_plan(path: Path | str, plan: Plan, system: System) -> None:
+    """Raise PlanError where a plan belongs to another system or asks for what joints cannot do.
+
+    path is where it was read from, or what else messages shall name.
+    """
     _check_system(path, plan, system)
     _check_commands(path, system, plan)
 
 
-def _check_system(path: Path, plan: Plan, system: System) -> None:
+def _check_system(path: Path | str, plan: Plan, system: System) -> None:
     header = plan.provenance
     if header.get("system") != system.name:
         raise PlanError(f"{path}: a plan of system '{header.get('system')}', not of '{system.name}'")
@@ -168,7 +171,7 @@ def _check_system(path: Path, plan: Plan, system: System) -> None:
             raise PlanError(f"{path}: {name} has shape {shape}; expected (n, {width})")
 
 
-def _check_commands(path: Path, system: System, plan: Plan) -> None:
+def _check_commands(path: Path | str, system: System, plan: Plan) -> None:
     """Refuse commands that no spring at its effort limit explains, and torques beyond twice that limit.
 
     Twice: a feed-forward torque is without the robot's weight, which may be as large.

@@ -55,8 +55,20 @@ def test_plan_may_start_as_far_away_as_grasping_may_move_the_object(problem: Pro
 
 
 def test_plan_of_another_system_is_refused(problem: Problem) -> None:
-    with pytest.raises(PlanError, match="of system 'planar_pushing', not of this 'planar_hand_ball'"):
+    with pytest.raises(PlanError, match="of system 'planar_pushing', not of 'planar_hand_ball'"):
         task_of_plan(load_problem("planar_hand_ball"), resting_plan(problem))
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [("version", "plan of planar_pushing: made by version 0.0.1 of this package"),
+     ("system_digest", "made for another version of system 'planar_pushing'")],
+)  # fmt: skip
+def test_plan_of_another_version_is_refused(problem: Problem, key: str, words: str) -> None:
+    plan = resting_plan(problem)
+    old = replace(plan, provenance={**plan.provenance, key: "0.0.1"})
+    with pytest.raises(PlanError, match=words):
+        task_of_plan(problem, old)
 
 
 @pytest.mark.parametrize(

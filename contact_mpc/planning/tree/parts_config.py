@@ -32,6 +32,9 @@ class PartsConfig(BaseModel):
     off_rad: float = Field(
         default=0.08, gt=0.0, le=10.0, description="error from which the rest of a plan is left, rad"
     )
+    lost_rad: float = Field(
+        default=1.0, gt=0.0, le=100.0, description="beyond the bounds of trees, from which on an object is lost, rad"
+    )
     rest_s: float = Field(
         default=3.0, ge=0.0, le=60.0, description="longest wait for the object to come to rest after a part, s"
     )

@@ -18,7 +18,6 @@ from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.smoothed.newton import Newton, make_newton, measure_gaps
 from contact_mpc.dynamics.smoothed.quadratic import Model
 from contact_mpc.errors import InputError, PlanError
-from contact_mpc.model.kinematic_tree import FREE
 from contact_mpc.planning.tree.finger_paths import WAYPOINTS
 from contact_mpc.planning.tree.frontier import Place, best_of_grasps, next_place
 from contact_mpc.planning.tree.growth.arrays import (
@@ -38,7 +37,7 @@ from contact_mpc.planning.tree.growth.iteration import grow
 from contact_mpc.planning.tree.growth.metric import Metrics, local_distances_into, with_gamma
 from contact_mpc.planning.tree.growth.node import add_node, write_node
 from contact_mpc.planning.tree.growth.regrasp_edge import sample_contact
-from contact_mpc.planning.tree.problem import Problem, object_from_coordinates
+from contact_mpc.planning.tree.problem import Problem, object_bounds, object_from_coordinates
 from contact_mpc.planning.tree.steering import Steering
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.named_arrays import allocate, copy_rows
@@ -333,7 +332,7 @@ def _trim(tree: Tree) -> Tree:
 def _growth(problem: Problem) -> Growth:
     system, config = problem.system, problem.file.rrt
     weight = np.where(problem.turns, 1.0, 1.0 / config.length_m**2)
-    lower, upper = _object_bounds(problem)
+    lower, upper = object_bounds(problem)
     return Growth(
         config.step_rad,
         config.gamma,
@@ -365,22 +364,3 @@ def _gamma_scale(problem: Problem) -> FloatArray:
     config = problem.file.rrt
     position = config.gamma if config.gamma_position is None else config.gamma_position
     return np.where(problem.turns, 1.0, np.sqrt(position / config.gamma))
-
-
-def _object_bounds(problem: Problem) -> tuple[FloatArray, FloatArray]:
-    """Return bounds (n_v_u,) of q_u minus the goal: the ranges and half their width more, none on free rotations."""
-    system, goal = problem.system, problem.goal_u
-    lower, upper = np.full(system.n_v_u, -np.inf), np.full(system.n_v_u, np.inf)
-    margin = 0.5 * (problem.upper - problem.lower)
-    low, high = problem.lower - margin, problem.upper + margin
-    j = 0
-    for kind, i, i_v in zip(system.tree.joint, system.tree.i_q, system.tree.i_v, strict=True):
-        if i >= system.n_q_u:
-            break
-        if kind == FREE:
-            rows, x, goal_x = slice(i_v + 3, i_v + 6), slice(j, j + 3), goal[i + 4 : i + 7]
-        else:
-            rows, x, goal_x = slice(i_v, i_v + 1), slice(j, j + 1), goal[i : i + 1]
-        lower[rows], upper[rows] = low[x] - goal_x, high[x] - goal_x
-        j += 6 if kind == FREE else 1
-    return lower, upper

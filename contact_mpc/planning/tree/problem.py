@@ -88,6 +88,40 @@ def object_from_coordinates(system: System, x: FloatArray) -> FloatArray:
     return q_u
 
 
+def object_bounds(problem: Problem) -> tuple[FloatArray, FloatArray]:
+    """Return bounds (n_v_u,) of q_u minus the goal: the ranges and half their width more, none on free rotations."""
+    system, goal = problem.system, problem.goal_u
+    lower, upper = np.full(system.n_v_u, -np.inf), np.full(system.n_v_u, np.inf)
+    margin = 0.5 * (problem.upper - problem.lower)
+    low, high = problem.lower - margin, problem.upper + margin
+    j = 0
+    for kind, i, i_v in zip(system.tree.joint, system.tree.i_q, system.tree.i_v, strict=True):
+        if i >= system.n_q_u:
+            break
+        if kind == FREE:
+            rows, x, goal_x = slice(i_v + 3, i_v + 6), slice(j, j + 3), goal[i + 4 : i + 7]
+        else:
+            rows, x, goal_x = slice(i_v, i_v + 1), slice(j, j + 1), goal[i : i + 1]
+        lower[rows], upper[rows] = low[x] - goal_x, high[x] - goal_x
+        j += 6 if kind == FREE else 1
+    return lower, upper
+
+
+def lost_object(problem: Problem, q: FloatArray) -> str:
+    """Return where the object of q (n_q,) is, if it is lost: too far from all that trees go through; "" if not.
+
+    Further beyond the bounds of trees than `parts.lost_rad` in the global metric; 1 rad is about the object's own size.
+    """
+    system, (lower, upper) = problem.system, object_bounds(problem)
+    e = system.difference(problem.configuration(problem.goal_u), q)[: system.n_v_u]
+    weight = np.where(problem.turns, 1.0, 1.0 / problem.file.rrt.length_m)
+    beyond = float(np.linalg.norm(weight * np.maximum(np.maximum(lower - e, e - upper), 0.0)))
+    if beyond <= problem.file.parts.lost_rad:
+        return ""
+    angle, distance = problem.errors(q)
+    return f"the object is lost: {angle:.0f} deg and {distance:.0f} mm from the goal, far outside its ranges"
+
+
 def load_problem(name: str | Path) -> Problem:
     """Load a planning problem by the name of a file in config/planning or by the path of a YAML.
 

@@ -24,7 +24,7 @@ from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.errors import InputError, PlanError
 from contact_mpc.planning.tree.plan import plan_globally
 from contact_mpc.planning.tree.planner import TreePlanner
-from contact_mpc.planning.tree.problem import Problem, with_goal, with_tolerances
+from contact_mpc.planning.tree.problem import Problem, lost_object, with_goal, with_tolerances
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
 from contact_mpc.task.segment import Segment
@@ -158,6 +158,9 @@ class TreeSegments:
         ):
             self._parts = []
             return None
+        if reason := lost_object(self.problem, q):
+            self._parts = []
+            return Segment(None, reason=reason)
         if not self._plans_again and not self._parts:
             return Segment(None, reason="the plan has ended")
         target = self._parts[0].plan.q[0] if self._parts else self.problem.configuration(self.problem.goal_u)

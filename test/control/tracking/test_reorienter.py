@@ -39,13 +39,14 @@ def rest(task: TaskConfig, duration_s: float, offset_rad: float = 0.0) -> Plan:
     return Plan(np.array([0.0, duration_s]), np.tile(task.start_q, (2, 1)), u, 0.0 * u, np.zeros((2, 0, 3)))
 
 
-def run(task: TaskConfig, segments: list[Segment | None], count: int, broken_at: int = -1):
+def run(task: TaskConfig, segments: list[Segment | None], count: int, broken_at: int = -1, thrown_at: int = 1000):
     planner = Planner(segments)
     controller = Reorienting(task.system, CONFIG, planner)
     controller.set_reference(Reference(START_NS, rest(task, 1.0)))
     outputs = []
     for k in range(count):
-        q = np.full_like(task.start_q, np.nan) if k == broken_at else task.start_q
+        q = np.full_like(task.start_q, np.nan) if k == broken_at else task.start_q.copy()
+        q[0] += 2.0 if k >= thrown_at else 0.0  # m
         covariance = np.eye(task.system.n_v_u)
         state = EstimatedState(
             START_NS + (k - 1) * PERIOD_NS, q, np.zeros(task.system.n_v), np.zeros(task.system.n_a), covariance
@@ -69,6 +70,15 @@ def test_without_a_segment_it_holds_and_says_why(task: TaskConfig) -> None:
     _planner, outputs = run(task, [Segment(None, reason="no grasp")], 4)
     assert all(output.plan.is_hold for output in outputs)
     assert outputs[-1].status == f"{NO_SEGMENT}: no grasp"
+
+
+def test_object_that_is_lost_while_a_plan_is_searched_is_held_not_followed(task: TaskConfig) -> None:
+    """The search ends with a segment from where the object was; by then it is elsewhere, and no segment leads on."""
+    search = [Segment(rest(task, 1.0)), Segment(None, reason="the object is lost")]
+    planner, outputs = run(task, search, 6, thrown_at=2)
+    assert [output.status for output in outputs[:2]] == [NO_REFERENCE, OK]
+    assert all(output.plan.is_hold and "the object is lost" in output.status for output in outputs[2:])
+    assert len(planner.asked) == 2
 
 
 def test_an_unusable_state_gives_no_command(task: TaskConfig) -> None:

@@ -89,6 +89,20 @@ def test_plan_is_left_where_the_object_is_elsewhere_and_no_plan_is_told(
     assert abs(starts[0][1][2] - away[2]) < 1e-3  # from where it was measured
 
 
+@pytest.mark.parametrize("thrown", [(0, 2.0), (1, -1.5), (1, np.inf)])
+def test_no_plan_is_searched_for_an_object_that_is_lost(
+    problem: Problem, monkeypatch: pytest.MonkeyPatch, thrown: tuple[int, float]
+) -> None:
+    monkeypatch.setattr(segments, "plan_globally", lambda *_args, **_kwargs: pytest.fail("a tree is grown"))
+    planner = TreeSegments(problem, physics=Engine(left=0.0))
+    plan = make_plan(problem, [])
+    planner.begin(plan)
+    q = plan.q[0].copy()
+    q[thrown[0]] += thrown[1]
+    found = planner.next_segment(q, plan.u[0])
+    assert found is not None and found.plan is None and "the object is lost" in found.reason
+
+
 class Engine:
     """Physics that records what it shall correct, and mends where it may."""
 
