@@ -30,13 +30,13 @@ ARGUMENTS = (
     *shared_arguments("task", "plan", "params", "record", "robot_name", "remap", "seed", task="anypulator_block"),
     *shared_arguments("discovery", "domain_id", "keystore"),
     argument("world", "", "SDF world; empty: gazebo/worlds/TASK.sdf"),
-    argument("headless", "false", "without the window of Gazebo", ("true", "false")),
+    argument("headless", "false", "without the window of Gazebo Harmonic", ("true", "false")),
     argument("autostart", "true", "begin the task's motion at once, or wait for the service", ("true", "false")),
 )
 
 
 def start(context: LaunchContext) -> list[Action]:
-    """Return Gazebo and the nodes; everything is checked before anything starts."""
+    """Return Gazebo Harmonic and the nodes; everything is checked before anything starts."""
     robot = load_robot(value(context, "robot"))
     if robot.gazebo_bridge is None:
         raise ConfigError(f"robot:={value(context, 'robot')} has no gazebo_bridge in its file; add one and a world")

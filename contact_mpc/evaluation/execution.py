@@ -1,6 +1,6 @@
 """A tree's plan executed in a plant, from the plan's own start, and judged by the goal of its problem.
 
-Eight ways: `open_loop` plays the commands, `tracked` follows the plan by the tracker, `replanned` follows it part by
+Eight ways: `playback` plays the commands, `tracked` follows the plan by the tracker, `replanned` follows it part by
 part and plans again where the object is not where the plan has it (`contact_mpc.planning.tree.segments`), and
 `corrected` corrects each part by MuJoCo roll-outs before it is followed. `played` does so too, but nothing stands
 between plan and plant, and the true state is known between parts (`contact_mpc.loop.plant_world`); so do, to tell what
@@ -35,7 +35,7 @@ from contact_mpc.task.task import Goal, TaskConfig
 
 PLAYED, UNCORRECTED, AS_PLANNED, ONCE = "played", "played_uncorrected", "played_as_planned", "played_once"
 WAYS = {  # by the controller that follows the plan
-    "open_loop": "playback", "tracked": "tracker", ONCE: "", UNCORRECTED: "", AS_PLANNED: "", PLAYED: "",
+    "playback": "playback", "tracked": "tracker", ONCE: "", UNCORRECTED: "", AS_PLANNED: "", PLAYED: "",
     "replanned": "reorient", "corrected": "reorient_rollouts",
 }  # fmt: skip
 REPLANNED = ("replanned", "corrected")

@@ -1,1 +1,1 @@
-"""Shapes, broad phase, signed distances and contact Jacobians, in closed form."""
+"""Shapes, broad phase, signed distances and contact Jacobians, in closed form. No forces, no time steps."""

@@ -25,7 +25,7 @@ class MujocoRollouts:
     friction : float
         Friction coefficient of every contact.
     h_s : float
-        Time of a stage, s; commands are linear from stage to stage.
+        Time of a step of the commands, s; between its ends they are linear.
     config : SamplingConfig
         Time step and threads.
     """

@@ -21,7 +21,7 @@ from contact_mpc.settings.arrays import FloatArray
 
 STEP_S = 0.002  # a third of the contacts' time constant
 HOLD_S, TURN_S = 0.4, 1.2  # free fall takes it 0.8 m in the former
-MOST_M, MOST_DEG = 0.012, 20.0  # of open-loop motion from a start that is up to 3 mm off
+MOST_M, MOST_DEG = 0.012, 20.0  # of motion without feedback from a start that is up to 3 mm off
 
 
 class StartHolding:

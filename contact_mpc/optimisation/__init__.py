@@ -1,1 +1,1 @@
-"""Iterated linear-quadratic problems on the smoothed dynamics, shared by planning and control."""
+"""Iterated linear-quadratic problems on the smoothed dynamics, shared by planning and control. No task, no file."""

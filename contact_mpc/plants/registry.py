@@ -53,7 +53,7 @@ def make_plant(
     ConfigError
         Unknown engine, or one that is not installed.
     ModelError
-        A link has a mesh, and the engine is Gazebo.
+        A link has a mesh, and the engine is Gazebo classic.
     """
     PLANTS.check(engine)
     if interface not in INTERFACES:

@@ -72,7 +72,7 @@ def test_plan_of_another_version_is_refused(problem: Problem, key: str, words: s
 
 
 @pytest.mark.parametrize(
-    "way", ["played_once", "played_uncorrected", "played_as_planned", "open_loop", "tracked", "replanned", "corrected"]
+    "way", ["played_once", "played_uncorrected", "played_as_planned", "playback", "tracked", "replanned", "corrected"]
 )
 def test_success_is_judged_by_the_true_object(problem: Problem, way: str) -> None:
     at_goal = with_goal(problem, {"box_x_m": 0.0, "box_y_m": 0.504, "box_turn_rad": 0.0})

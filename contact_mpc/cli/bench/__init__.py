@@ -1,4 +1,7 @@
-"""``contact-mpc bench``: measurements of this machine, each in its own file, imported when it is called."""
+"""``contact-mpc bench``: measurements of this machine, each in its own file, imported when it is called.
+
+What they measure stands elsewhere.
+"""
 
 import typer
 

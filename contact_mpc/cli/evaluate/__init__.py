@@ -1,1 +1,1 @@
-"""``contact-mpc evaluate``: many trials with a bar and tables. Trials and statistics themselves are in `evaluation`."""
+"""``contact-mpc evaluate``: many trials with a bar and tables. Trials themselves are in `evaluation`, not here."""

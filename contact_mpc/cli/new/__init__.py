@@ -1,4 +1,7 @@
-"""``contact-mpc new``: files of one's own from a few words."""
+"""``contact-mpc new``: files of one's own from a few words.
+
+What goes into them is worked out in `importing`, not here.
+"""
 
 import typer
 

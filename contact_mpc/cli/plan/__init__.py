@@ -1,1 +1,1 @@
-"""``contact-mpc plan`` by every method: options, progress and files. The methods themselves are in `planning`."""
+"""``contact-mpc plan`` by every method: options, progress and files. The methods are in `planning`, not here."""

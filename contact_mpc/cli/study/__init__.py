@@ -1,4 +1,7 @@
-"""``contact-mpc study``: questions answered by many runs, each in its own file, imported when it is called."""
+"""``contact-mpc study``: questions answered by many runs, each in its own file, imported when it is called.
+
+Trials and their statistics stand in `evaluation`, not here.
+"""
 
 import typer
 

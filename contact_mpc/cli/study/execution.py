@@ -40,7 +40,8 @@ from contact_mpc.task.plan import Plan, load_plan, save_plan
 ENGINES = ("drake", "mujoco")
 LEAST_RATE = 0.95  # of the last way, that every system shall reach
 NO_PLAN = "no plan"
-USUAL = ("open_loop", "tracked", "corrected")
+USUAL = ("playback", "tracked", "corrected")
+OLD_NAMES = {"open_loop": "playback"}
 ERRORS = ("angle_error_deg", "position_error_mm")
 
 
@@ -64,7 +65,8 @@ def execution(
     require_writable(report)
     if plant not in ENGINES:
         raise ConfigError(f"--plant {plant} is unknown; allowed: {', '.join(ENGINES)}")
-    if unknown := sorted(set(way or ()) - set(WAYS)):
+    way = [OLD_NAMES.get(name, name) for name in way or ()]
+    if unknown := sorted(set(way) - set(WAYS)):
         raise ConfigError(f"--way {unknown[0]} is unknown; allowed: {', '.join(WAYS)}")
     ways = [name for name in WAYS if name in (way or USUAL)]
     paths = {Path(name).stem: load_problem(name).path for name in systems or resource_names("planning")}

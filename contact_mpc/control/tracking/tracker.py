@@ -1,7 +1,7 @@
 """The tracker: follows a reference of object poses and commands by receding-horizon MPC.
 
 A pure function of the states it is given, so that a recorded run can be recomputed. The commands of a solve are linear
-between the stages of the model: the command in force at the stamp, the same plan's at the time at which the new one
+between the steps of the model: the command in force at the stamp, the same plan's at the time at which the new one
 takes effect, then u_0 at h, u_1 at 2 h, ...
 """
 

@@ -1,13 +1,13 @@
 """Where the energy of a step goes: commands and weight bring it, springs keep it, contacts and the step itself lose it.
 
-With d = u - q_a the stretch of the springs, V = 1/2 d' K d, and everything of one step from q to q + dq:
+With E = 1/2 stretch' K stretch of the springs, stretch = u - q_a, and everything of one step from q to q + dq:
 
-    work of the command    V(q, u) - V(q, u_before)          u jumps while nothing moves
+    work of the command    E(q, u) - E(q, u_before)          u jumps while nothing moves
     work of the weight     tau_u . dq_u
-    stored in springs      V(q + dq, u) - V(q, u_before)
+    stored in springs      E(q + dq, u) - E(q, u_before)
     kept as motion         1/2 v+' M v+ - 1/2 v' M v          second_order; elsewhere bodies come to rest: 0
     lost in contacts       -sum_i f_i . d_i                  friction and, where gaps close, impact
-    lost in dampers        dq_a' D dq_a / h                   second_order
+    lost in dampers        dq_a' Kd dq_a / h                   second_order
     lost with motion       v+' M (v+ - v) + v+' C v - kept    "a viscous ether" (Mason, in seeds/003)
     lost by the step       1/2 dq_a' K dq_a                   implicit Euler of the springs
 
@@ -80,8 +80,8 @@ def balance_energy(
     force = (result.impulses * dynamics.model.pairs.sign[:, None] / h)[problem.pair]
     weight = -at_rest.b[:n]
 
-    def spring(d: FloatArray) -> float:
-        return 0.5 * float(K @ d**2)
+    def spring(stretch: FloatArray) -> float:
+        return 0.5 * float(K @ stretch**2)
 
     stretch_before = u_before - q[system.n_q_u :]
     return EnergyBalance(

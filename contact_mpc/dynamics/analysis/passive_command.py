@@ -1,12 +1,12 @@
 """A command that moves no faster than its energy allows: joint impedance that is passive while u moves.
 
-With u at rest a joint impedance stores energy V = 1/2 (u - q)' K (u - q) and gives back no more than it was given. A
-moving command brings its own, V(q, u+) - V(q, u), without bound. Here it is paid from a tank:
+With u at rest a joint impedance stores energy E = 1/2 (u - q)' K (u - q) and gives back no more than it was given. A
+moving command brings its own, E(q, u+) - E(q, u), without bound. Here it is paid from a tank:
 
-    u+ = u + alpha (u_wanted - u),   the largest alpha in [0, 1] with V(q, u+) - V(q, u) <= tank
-    tank <- min(tank - (V(q, u+) - V(q, u)) + damped, most)      damped: what the dampers took since the last step, J
+    u+ = u + alpha (u_wanted - u),   the largest alpha in [0, 1] with E(q, u+) - E(q, u) <= tank
+    tank <- min(tank - (E(q, u+) - E(q, u)) + damped, most)      damped: what the dampers took since the last step, J
 
-Kinetic energy, V and tank together then grow by the work of the outside alone, so that what the outside can draw is
+Kinetic energy, E and tank together then grow by the work of the outside alone, so that what the outside can draw is
 at most what was there at the start (seeds/001, "Tweak the controller to ensure passivity?"; energy tanks: C.
 Schindlbeck, S. Haddadin, ICRA 2015). Where it is wrong: delays between command and spring are not counted.
 """

@@ -36,22 +36,22 @@ def linearisation(moved: tuple[float, float]) -> tuple[ContactDynamics, FloatArr
     return dynamics, q, linear.c[:3], linear.B[:3]
 
 
-def set_boundary(mu: FloatArray, B: FloatArray, plane: tuple[int, int]) -> FloatArray:
+def set_boundary(c_u: FloatArray, B: FloatArray, plane: tuple[int, int]) -> FloatArray:
     """Return boundary points (n, 2) of R_eps, projected on two coordinates."""
     angle = np.linspace(0.0, 2.0 * np.pi, 121)
     directions = np.zeros((len(angle), 3))
     directions[:, plane[0]], directions[:, plane[1]] = np.cos(angle), np.sin(angle)
-    return reachable_set(mu, B, EPSILON_RAD, directions)[:, plane]
+    return reachable_set(c_u, B, EPSILON_RAD, directions)[:, plane]
 
 
-def level_boundary(mu: FloatArray, B: FloatArray, plane: tuple[int, int], gamma: float) -> FloatArray:
+def level_boundary(c_u: FloatArray, B: FloatArray, plane: tuple[int, int], gamma: float) -> FloatArray:
     """Return the boundary (n, 2) of {rho <= eps^2 / 2}, projected: support points eps Sigma d / |d|_Sigma."""
     angle = np.linspace(0.0, 2.0 * np.pi, 121)
     directions = np.zeros((len(angle), 3))
     directions[:, plane[0]], directions[:, plane[1]] = np.cos(angle), np.sin(angle)
     S = B @ B.T + gamma * np.eye(3)
     length = np.sqrt(np.einsum("ni,ij,nj->n", directions, S, directions))
-    return np.asarray((mu + EPSILON_RAD * directions @ S / length[:, None])[:, plane])
+    return np.asarray((c_u + EPSILON_RAD * directions @ S / length[:, None])[:, plane])
 
 
 def true_steps(dynamics: ContactDynamics, q: FloatArray, seed: int = 0) -> FloatArray:
@@ -72,12 +72,12 @@ def reachable_sets(settings: Settings) -> ExampleResult:
     panels: dict[str, tuple[FloatArray, FloatArray, FloatArray]] = {}
     figures: dict[str, Any] = {"epsilon_rad": EPSILON_RAD, "kappa_per_j": KAPPA, "gamma": GAMMA}
     for k, (name, moved) in enumerate(STATES.items()):
-        dynamics, q, mu, B = linearisation(moved)
+        dynamics, q, c_u, B = linearisation(moved)
         steps = true_steps(dynamics, q)
         sizes = np.linalg.svd(B, compute_uv=False)
-        coordinates = np.linalg.lstsq(B, (steps - mu).T, rcond=None)[0]
+        coordinates = np.linalg.lstsq(B, (steps - c_u).T, rcond=None)[0]
         reach = float(np.linalg.norm(coordinates, axis=0).max() / EPSILON_RAD)
-        limit = np.abs(set_boundary(mu, B, (0, 1)) - level_boundary(mu, B, (0, 1), 1e-14)).max()
+        limit = np.abs(set_boundary(c_u, B, (0, 1)) - level_boundary(c_u, B, (0, 1), 1e-14)).max()
         rows += [
             Row(f"{name}: largest, least singular value of B_u", f"{sizes[0]:.1e}, {sizes[-1]:.1e}"),
             Row(f"{name}: steps reach, of the linear set", f"{reach:.2f}"),
@@ -85,7 +85,7 @@ def reachable_sets(settings: Settings) -> ExampleResult:
         ]
         figures[name] = {"singular_values": sizes.tolist(), "steps_over_linear": reach}
         arrays |= {f"state_{k}_B": B, f"state_{k}_steps": steps}
-        panels[name] = (mu, B, steps)
+        panels[name] = (c_u, B, steps)
     widths = [figures[name]["singular_values"][0] for name in STATES]
     rows.append(Row("the more contacts, the larger the set", ", ".join(f"{w:.1e}" for w in widths), "falling",
                     widths[0] > widths[1] > widths[2]))  # fmt: skip
@@ -94,11 +94,11 @@ def reachable_sets(settings: Settings) -> ExampleResult:
 
 def _draw(panels: dict[str, tuple[FloatArray, FloatArray, FloatArray]]) -> "Figure":
     figure, axes = new_figure(2, 3, f"A disc in a planar hand: what commands of {EPSILON_RAD:g} rad can do", 11.0, 2.8)
-    for column, (name, (mu, B, steps)) in zip(axes.T, panels.items(), strict=True):
+    for column, (name, (c_u, B, steps)) in zip(axes.T, panels.items(), strict=True):
         for axis, (i, j, x, y) in zip(column, PLANES, strict=True):
             scale = np.array([1e3 if k < 2 else np.rad2deg(1.0) for k in (i, j)])
-            axis.plot(*(level_boundary(mu, B, (i, j), GAMMA) * scale).T, color=ORANGE, label="sub-level set")
-            axis.plot(*(set_boundary(mu, B, (i, j)) * scale).T, color=BLUE, label="reachable set")
+            axis.plot(*(level_boundary(c_u, B, (i, j), GAMMA) * scale).T, color=ORANGE, label="sub-level set")
+            axis.plot(*(set_boundary(c_u, B, (i, j)) * scale).T, color=BLUE, label="reachable set")
             axis.plot(*(steps[:, [i, j]] * scale).T, ".", color=GREY, markersize=3, label="steps")
             units = ["mm" if k < 2 else "degrees" for k in (i, j)]
             label(axis, name if i == 0 else "", f"{x}, {units[0]}", f"{y}, {units[1]}")

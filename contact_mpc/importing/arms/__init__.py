@@ -1,1 +1,1 @@
-"""Arms: a simple end in the place of a hand, and pushes of objects on a table."""
+"""Arms: a simple end in the place of a hand, and pushes of objects on a table. No planning: they write files."""

@@ -1,1 +1,1 @@
-"""Turns too large for one grasp, as segments of turns and new grasps."""
+"""Turns too large for one grasp, as segments of turns and new grasps. No trees."""

@@ -4,13 +4,13 @@ Configurations are drawn uniformly from the ranges of a problem: coordinates of 
 of free bodies by the invariant measure, d roll d(sin pitch) d yaw. After its first n nodes a tree has
 
   visited  the share with one of these nodes within a radius r in the global metric, |e|_W <= r
-  packed   the share whose (q - mu)' Sigma^-1 (q - mu) to the best of these nodes is below 3: the paper's packing ratio
-           (plot_iterations.py of its public code, pangtao22/planning_through_contact)
+  packed   the share whose e' Sigma^-1 e to the best of these nodes is below 3, e = q_u - q+_u: the paper's packing
+           ratio (plot_iterations.py of its public code, pangtao22/planning_through_contact)
 
-The radius is that of balls of which N have together the volume V of the ranges, with N the number of nodes that is
+The radius is that of balls of which N have together the volume of the ranges, with N the number of nodes that is
 asked about:
 
-  N c_d r^d = V,   c_d = pi^(d/2) / Gamma(d/2 + 1)
+  N c_n r^n = volume,   c_n = pi^(n/2) / Gamma(n/2 + 1)   in n coordinates
 
 So `visited` cannot be full before N nodes, for any system, and n nodes visit about n / N of the ranges at most, less
 where they crowd. `packed` asks instead where the nodes could go by a linearised step of any length: a single node
@@ -97,9 +97,9 @@ def _radius(problem: Problem, full_at: int, only_turns: bool) -> float:
     width = np.where(is_turn, 1.0, 1.0 / problem.file.rrt.length_m) * (problem.upper - problem.lower)
     width[is_pitch] = np.sin(problem.upper[is_pitch]) - np.sin(problem.lower[is_pitch])
     width = width[(is_turn | (not only_turns)) & (width > 0.0)]
-    d = len(width)
-    ball = math.pi ** (d / 2) / math.gamma(d / 2 + 1)
-    return float((np.prod(width) / (full_at * ball)) ** (1.0 / d))
+    count = len(width)
+    ball = math.pi ** (count / 2) / math.gamma(count / 2 + 1)
+    return float((np.prod(width) / (full_at * ball)) ** (1.0 / count))
 
 
 def _turns(problem: Problem) -> BoolArray:

@@ -177,7 +177,7 @@ class TreePlanner:
         return float(np.sqrt(np.sum(self.growth.weight * e**2)))
 
     def local_distance(self, grown: GrownTree) -> float:
-        """Return the least (q - mu)' Sigma^-1 (q - mu) of all nodes to the goal, with one gamma as in the paper."""
+        """Return the least e' Sigma^-1 e, e = q_u - q+_u, of all nodes to the goal, with one gamma as in the paper."""
         return float(2.0 * self.distances_to_goal(paper_metrics(grown)).min())
 
     def distances_to_goal(self, metrics: Metrics) -> FloatArray:

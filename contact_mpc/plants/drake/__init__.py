@@ -1,1 +1,1 @@
-"""Drake (SAP) as plant."""
+"""Drake (SAP) as plant. No model of planning or control."""

@@ -101,7 +101,7 @@ class GazeboServer:
     Raises
     ------
     ConfigError
-        Gazebo is not installed.
+        Gazebo classic is not installed.
     StackError
         The server did not come up; the message ends with what it said.
     """
@@ -156,7 +156,7 @@ class GazeboServer:
             The server has ended or does not answer.
         """
         if self._socket is None:
-            raise StackError("this Gazebo has been closed; make a new plant")
+            raise StackError("this Gazebo classic has been closed; make a new plant")
         try:
             self._socket.sendall(struct.pack("=II", kind, numbers.size) + numbers.tobytes())
             (count,) = struct.unpack("=I", self._receive(4))

@@ -7,7 +7,7 @@ Links that fixed joints hold together become one body. Where ODE needs other num
 - Reflected inertia, which ODE does not have, is put on the joint's child about the joint's axis. That is right only
   where no joint comes before it or after it: elsewhere it is refused.
 - The friction of two surfaces is the smaller coefficient; it acts along two fixed directions (a pyramid).
-- ODE's iterative solver with 200 sweeps: its direct one lets friction fade with speed, by 8 % at 1.7 m/s. Gazebo
+- ODE's iterative solver with 200 sweeps: its direct one lets friction fade with speed, by 8 % at 1.7 m/s. It
   reports the iterative one's contact forces 1 % too small.
 - Contact is a spring of STIFFNESS_N_PER_M and a damper of DAMPING_N_S_PER_M, both implicit in ODE's step.
 """
@@ -97,7 +97,7 @@ def smaller_friction(system: System, mu: FloatArray) -> FloatArray:
         if abs(smaller - value) > FRICTION_TOLERANCE:
             links = [system.geometries[index].link for index in (pair.geometry_a, pair.geometry_b)]
             raise ModelError(
-                f"{system.path}: friction: Gazebo takes the smaller coefficient of two surfaces and cannot give "
+                f"{system.path}: friction: Gazebo classic takes the smaller one of two surfaces and cannot give "
                 f"{links[0]} - {links[1]} mu = {value:g} beside the other pairs; use the plant 'mujoco'"
             )
     return found
@@ -191,7 +191,7 @@ class _ModelWriter:
         if inertia > 0.0 and neighbours:
             raise ModelError(
                 f"{self._system.path}: robot '{self._part.owner}': joint_reflected_inertia_kg_m2 is {inertia:g} at "
-                f"'{joint.name}'; Gazebo (ODE) has none in a chain of joints: use the plant 'drake' or 'mujoco'"
+                f"'{joint.name}'; Gazebo classic (ODE) has none in a chain of joints: use the plant 'drake' or 'mujoco'"
             )
         return inertia
 
@@ -253,7 +253,7 @@ def add_shape(
     ET.SubElement(contact, "category_bitmask").text = str(category[0])
     ET.SubElement(contact, "collide_bitmask").text = str(category[1])
     ode = ET.SubElement(contact, "ode")
-    # Gazebo combines k = k_A k_B / (k_A + k_B) and d = d_A + d_B.
+    # Gazebo classic combines k = k_A k_B / (k_A + k_B) and d = d_A + d_B.
     values = {"kp": 2.0 * STIFFNESS_N_PER_M, "kd": 0.5 * DAMPING_N_S_PER_M, "max_vel": 100.0, "min_depth": 0.0}
     for key, value in values.items():
         ET.SubElement(ode, key).text = repr(value)

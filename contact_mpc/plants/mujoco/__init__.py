@@ -1,1 +1,1 @@
-"""MuJoCo as plant."""
+"""MuJoCo as plant. No model of planning or control."""

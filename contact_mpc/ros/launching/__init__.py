@@ -1,1 +1,1 @@
-"""What the launch files share: arguments, nodes, robot descriptions, ros2_control."""
+"""What the launch files share: arguments, nodes, robot descriptions, ros2_control. Nothing is started here."""

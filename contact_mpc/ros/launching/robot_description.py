@@ -52,7 +52,7 @@ def build_description(
     mode : str
         "gazebo", "hardware" or "mock" (ros2_control's own stand-in for a driver).
     namespace : str
-        Namespace of the controller manager inside Gazebo.
+        Namespace of the controller manager inside Gazebo Harmonic.
     plugin : str, optional
         Plugin of the driver in place of the robot file's.
     driver_file : str, optional

@@ -1,1 +1,1 @@
-"""Messages to arrays and back, quality of service, references, markers."""
+"""Messages to arrays and back, quality of service, references, markers. No node, no state."""

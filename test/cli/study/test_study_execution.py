@@ -23,10 +23,10 @@ def call(*options: str):
 def test_short_push_is_planned_executed_and_shown(problem: Path, tmp_path: Path) -> None:
     options = [str(problem), "--seeds", "1", "--plant", "mujoco", "--plans", str(tmp_path), "--json"]
     page = ["--report", str(tmp_path / "page")]
-    done = call(*options, *page, "--way", "open_loop", "--way", "played")
+    done = call(*options, *page, "--way", "playback", "--way", "played")
     result = json.loads(done.stdout)
     found = result["systems"]["short_push"]
-    keys = {"trials", "planned", "open_loop_success", "success_rate", "plan_cpu_s", "executed_s", "failures"}
+    keys = {"trials", "planned", "playback_success", "success_rate", "plan_cpu_s", "executed_s", "failures"}
     assert keys <= set(found) and (found["trials"], found["planned"], found["confirmed"]) == (1, 1, 1)
     assert found["success_rate"] == found["played_success"] == 1.0, found["failures"]
     assert done.exit_code == 0 and {path.name for path in (tmp_path / "page").iterdir()} == {

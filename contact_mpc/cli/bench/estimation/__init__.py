@@ -1,1 +1,1 @@
-"""``contact-mpc bench contact-location``, with the contacts that it is measured on."""
+"""``contact-mpc bench contact-location``, with the contacts that it is measured on, not the estimator."""

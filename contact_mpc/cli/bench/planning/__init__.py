@@ -1,1 +1,4 @@
-"""``contact-mpc bench planning`` and ``contact-implicit``, with the problems that they are measured on."""
+"""``contact-mpc bench planning`` and ``contact-implicit``, with the problems that they are measured on.
+
+What is measured stands elsewhere.
+"""

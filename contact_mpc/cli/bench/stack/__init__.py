@@ -1,1 +1,4 @@
-"""``contact-mpc bench`` of what runs over DDS: the bridge, faults, fuzzing, goals. They start nodes."""
+"""``contact-mpc bench`` of what runs over DDS: the bridge, faults, fuzzing, goals. They start nodes.
+
+No node itself is here.
+"""

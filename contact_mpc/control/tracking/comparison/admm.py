@@ -7,7 +7,7 @@ with the system of `complementarity_model`, whose objects' part of x adds to the
 are eliminated; y = (u_k, lam_k)_k is free and z = (u, lam, eta) = L y + l is what copies delta must agree with:
 
     y     = argmin cost(y) + rho/2 |G (L y + l - delta + omega)|^2         one Cholesky solve
-    delta = projection of z + omega, per stage: u on the box, each pair (lam, eta) on lam >= 0, eta = 0 or
+    delta = projection of z + omega, per step: u on the box, each pair (lam, eta) on lam >= 0, eta = 0 or
             lam = 0, eta >= 0, whichever is nearer in G                    closed form
     omega = omega + z - delta,   then rho = rho_scale rho,   omega = omega / rho_scale
 
@@ -132,12 +132,12 @@ class AdmmMpc(Mpc):
 
 
 def project(z: FloatArray, weight: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """Return the nearest point to z with commands in their box and complementary forces and gaps, stage by stage.
+    """Return the nearest point to z with commands in their box and complementary forces and gaps, step by step.
 
     Parameters
     ----------
     z, weight : (T (n_a + 2 r),) array
-        Per stage commands, forces, gaps; positive weights of the squared distance.
+        Per step commands, forces, gaps; positive weights of the squared distance.
     lower, upper : (T, n_a) array
         Box of the commands.
     """
@@ -173,8 +173,8 @@ def condense(
         S[k * n_u : (k + 1) * n_u], s[k * n_u : (k + 1) * n_u] = X[:n_u], x[:n_u] + error[k]
     P, g = _cost(S, s, u_ref, u_before, mpc, r)
     admm = mpc.admm
-    stage = np.concatenate([np.full(n_a, admm.command_consensus), np.ones(r), np.full(r, admm.gap_consensus)])
-    return Condensed(P, g, L, offset, np.tile(stage, T))
+    step = np.concatenate([np.full(n_a, admm.command_consensus), np.ones(r), np.full(r, admm.gap_consensus)])
+    return Condensed(P, g, L, offset, np.tile(step, T))
 
 
 def _cost(
@@ -183,8 +183,8 @@ def _cost(
     """Return P, g of half the module's cost in y; s (T n_v_u,) are the objects' errors without commands and forces."""
     weights, (T, n_a) = mpc.weights, u_ref.shape
     m = n_a + r
-    Q = np.concatenate([*[weights.W_e] * (T - 1), weights.W_T])
-    P, g = S.T @ (Q[:, None] * S), S.T @ (Q * s)
+    W = np.concatenate([*[weights.W_e] * (T - 1), weights.W_T])
+    P, g = S.T @ (W[:, None] * S), S.T @ (W * s)
     for k in range(T):
         i = np.arange(k * m, k * m + n_a)
         P[i, i] += weights.W_u + weights.W_du * (2.0 if k < T - 1 else 1.0)

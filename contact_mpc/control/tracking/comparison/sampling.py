@@ -29,7 +29,7 @@ class SamplingConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    horizon_steps: int = Field(default=4, ge=1, le=20, description="stages of h_s, -")
+    horizon_steps: int = Field(default=4, ge=1, le=20, description="steps of h_s, -")
     knots: int = Field(default=2, ge=1, le=20, description="of the splines, evenly over the horizon, -")
     samples: int = Field(default=4, ge=2, le=10_000, description="roll-outs per iteration, -")
     elites: int = Field(default=1, ge=1, description="best samples that make the next mean, -")
@@ -54,7 +54,7 @@ class Rollouts(Protocol):
     """Physics for the samples."""
 
     def roll_out(self, q: FloatArray, u_before: FloatArray, u: FloatArray) -> FloatArray:
-        """Return q (S, T, n_q) after each stage from rest at q (n_q,), along commands u (S, T, n_a) from u_before."""
+        """Return q (S, T, n_q) after each step from rest at q (n_q,), along commands u (S, T, n_a) from u_before."""
         ...
 
 
@@ -119,8 +119,8 @@ class SamplingMpc(Mpc):
         return np.where(np.isfinite(cost), cost, np.inf)
 
 
-def spline_matrix(stages: int, knots: int) -> FloatArray:
-    """Return (stages, knots): values at the stages 1 .. T of a linear spline that is 0 at stage 0, by its knots."""
-    at = np.linspace(0.0, stages, knots + 1)
-    columns = [np.interp(np.arange(1, stages + 1), at, row) for row in np.eye(knots + 1)[1:]]
+def spline_matrix(steps: int, knots: int) -> FloatArray:
+    """Return (steps, knots): values after the steps 1 .. T of a linear spline that is 0 before them, by its knots."""
+    at = np.linspace(0.0, steps, knots + 1)
+    columns = [np.interp(np.arange(1, steps + 1), at, row) for row in np.eye(knots + 1)[1:]]
     return np.array(columns).T

@@ -1,1 +1,4 @@
-"""The nonlinear program of a push: variables, residuals, bounds, first guess, compiled functions."""
+"""The nonlinear program of a push: variables, residuals, bounds, first guess, compiled functions.
+
+No solver, no plan file.
+"""
