@@ -1,4 +1,4 @@
-"""The tutorials of one's own hand and arm: their five commands, as they stand there, end in a motion that is good."""
+"""Tutorials, as they stand there: five commands from a robot or object to a good motion; a bag; what a camera sends."""
 
 import os
 import re
@@ -9,6 +9,12 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
+from synthetic_bag import SyntheticRun
+
+from contact_mpc.estimation.camera_frame import CameraConfig
+from contact_mpc.loop.config import load_loop_config
+from contact_mpc.settings.strict_yaml import parse_yaml
+from contact_mpc.task.task import TaskConfig
 
 ROOT = Path(__file__).resolve().parents[2]
 # Fewer samples and the nominal plant: whether the commands fit together, not how robust starts are.
@@ -17,8 +23,7 @@ NOMINAL = ["--disturbance-scale", "0"]
 
 
 def commands(tutorial: str) -> list[list[str]]:
-    text = (ROOT / "docs" / "tutorials" / f"{tutorial}.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"```bash\n(.*?)```", text, re.DOTALL)
+    (block,) = blocks(tutorial, "bash")
     found = [shlex.split(line, comments=True) for line in block.splitlines()]
     for words in found:
         for index, word in enumerate(words):
@@ -28,13 +33,20 @@ def commands(tutorial: str) -> list[list[str]]:
     return found
 
 
+def blocks(tutorial: str, language: str) -> list[str]:
+    text = (ROOT / "docs" / "tutorials" / f"{tutorial}.md").read_text(encoding="utf-8")
+    return [block for kind, block in re.findall(r"```([a-z]*)\n(.*?)```", text, re.DOTALL) if kind == language]
+
+
 def has_example_robots() -> bool:
     return any(item.name.replace("_", "-") == "example-robot-data" for item in distributions())
 
 
 @pytest.mark.drake
-@pytest.mark.parametrize(("tutorial", "task"), [("your_hand", "my_ball"), ("your_arm", "my_push")])
-def test_five_commands_lead_from_a_robot_file_to_its_goal(tmp_path: Path, tutorial: str, task: str) -> None:
+@pytest.mark.parametrize(
+    ("tutorial", "task"), [("your_hand", "my_ball"), ("your_object", "my_can"), ("your_arm", "my_push")]
+)
+def test_five_commands_lead_from_files_to_the_goal(tmp_path: Path, tutorial: str, task: str) -> None:
     lines = commands(tutorial)
     if any("example-robot-data" in word for word in lines[0]) and not has_example_robots():
         pytest.skip("example-robot-data is not installed: pip install example-robot-data brings the tutorial's arm")
@@ -46,3 +58,32 @@ def test_five_commands_lead_from_a_robot_file_to_its_goal(tmp_path: Path, tutori
         done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{words}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
     assert len((tmp_path / "mine" / f"{task}.yaml").read_text().splitlines()) <= 20
+
+
+def test_a_bag_is_read_as_the_tutorial_does(
+    tmp_path: Path, finger_task: TaskConfig, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (code,) = blocks("reading_a_bag", "python")
+    (path,) = re.findall(r'read_bag\("([^"]+)"\)', code)
+    metadata = {"clock": "lockstep", "seed": 7, "task": str(finger_task.path)}
+    bag = SyntheticRun(metadata=metadata).write(tmp_path / "bag")
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    exec(compile(code.replace(path, str(bag)), "reading_a_bag.md", "exec"), {})
+    assert capsys.readouterr().out.split()[-1] == "True" and len(opened) == 1
+
+
+def test_the_camera_of_the_tutorial_is_one_that_the_estimator_takes() -> None:
+    (text,) = blocks("your_camera", "yaml")
+    (node,) = parse_yaml(text, "your_camera.md").values()
+    camera = CameraConfig(**node["ros__parameters"]["camera"])
+    assert camera.source == "pose_with_covariance" and camera.position_m == (0.42, -0.10, 0.61)
+
+
+def test_the_faults_of_the_tutorials_camera_are_parameters_of_the_plant() -> None:
+    lines = [shlex.split(line) for block in blocks("your_camera", "") for line in block.splitlines()]
+    given = [words[i + 1] for words in lines for i, word in enumerate(words) if word == "--set"]
+    assert len(given) == 6
+    loop = load_loop_config("allegro_ball", settings=given)
+    assert (loop.sensors.pose_rate_hz, loop.sensors.pose_delay_s, loop.sensors.pose_outlier_share) == (10.0, 0.15, 0.02)
+    assert not loop.estimator.contact_carry
