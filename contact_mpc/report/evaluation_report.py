@@ -58,7 +58,7 @@ def _trials(result: dict[str, Any]) -> list[list[str]]:
     rows = [["run it again", "axis", "goal met", "deg", "mm"]]
     for item in sorted(result["outcomes"], key=how_bad, reverse=True):
         errors = ("-" if item[key] is None else f"{item[key]:.2f}" for key in keys)
-        rows.append([_again(item), item["axis"], "yes" if item["goal_met"] else "no", *errors])
+        rows.append([_again(item), item["axis"] or "own", "yes" if item["goal_met"] else "no", *errors])
     return rows
 
 

@@ -119,6 +119,7 @@ def _provenance(record: RunRecord, system: System) -> str:
     if metadata.get("provenance") == system.provenance():
         del metadata["provenance"]  # said by the next line
     known = {**system.provenance(), **metadata, "bag": str(record.path), "system_file": str(system.path)}
+    known = {key: value for key, value in known.items() if value not in (None, "")}
     rows = "".join(f"<tr><td>{html.escape(key)}</td><td>{_value(value)}</td></tr>" for key, value in known.items())
     topics = "".join(
         f"<tr><td>{html.escape(name)}</td><td>{html.escape(kind)}</td><td>{count}</td></tr>"

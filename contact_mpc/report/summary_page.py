@@ -2,6 +2,7 @@
 
 import html
 import platform
+import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from contact_mpc.report.plotting.figures import Figure
 from contact_mpc.version import __version__
 
 Rows = Sequence[Sequence[str]]
+NUMBER = re.compile(r"[-+]?[\d.]+([eE][-+]?\d+)?( (to|±|of) [-+\d.]+)?|-|")
 
 
 def write_page(
@@ -77,12 +79,15 @@ def _provenance(about: Mapping[str, Any]) -> Rows:
 
 def _table(title: str, rows: Rows) -> str:
     head, *body = rows
-    cells = "".join(f'<th class="number">{html.escape(name)}</th>' for name in head[1:])
-    lines = "".join(
-        f"<tr><td>{html.escape(row[0])}</td>"
-        + "".join(f'<td class="number">{html.escape(cell)}</td>' for cell in row[1:])
-        + "</tr>"
-        for row in body
-    )
-    table = f"<table><thead><tr><th>{html.escape(head[0])}</th>{cells}</tr></thead><tbody>{lines}</tbody></table>"
+    if not body:
+        return f'<section class="card"><h2>{html.escape(title)}</h2><p class="caption">none</p></section>'
+    are_numbers = [all(NUMBER.fullmatch(cell) for cell in column) for column in zip(*body, strict=True)]
+
+    def line(cells: Sequence[str], tag: str) -> str:
+        kinds = (' class="number"' if is_number else "" for is_number in are_numbers)
+        shown = (f"<{tag}{kind}>{html.escape(cell)}</{tag}>" for cell, kind in zip(cells, kinds, strict=True))
+        return f"<tr>{''.join(shown)}</tr>"
+
+    lines = "".join(line(row, "td") for row in body)
+    table = f"<table><thead>{line(head, 'th')}</thead><tbody>{lines}</tbody></table>"
     return f'<section class="card"><h2>{html.escape(title)}</h2>{table}</section>'

@@ -9,6 +9,7 @@ import pytest
 from contact_mpc.report.page import PLOTLY, asset, inline_json, page_head
 from contact_mpc.report.plotting.figures import GRID, INK, REFERENCE
 from contact_mpc.report.plotting.rate_figures import rate_matrix
+from contact_mpc.report.summary_page import render_page
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,6 +27,15 @@ def test_a_dark_page_has_a_colour_for_what_is_dark_or_white_in_plots() -> None:
     assert "@media (prefers-color-scheme: dark)" in head
     table = head.split("const DARK =")[1].split("};")[0]
     assert all(f'"{colour}":' in table for colour in (INK, GRID, REFERENCE)) and "white:" in table
+
+
+def test_words_stand_on_the_left_and_numbers_on_the_right_of_a_table() -> None:
+    """A command to repeat stood on the right in one line, beyond the edge of a phone."""
+    page = render_page(
+        "Heading", "", [], {"Rates": [["what", "%", "why"], ["a", "61.0 to 100.0", "it fell"]], "Empty": [["what"]]}
+    )
+    assert '<td class="number">61.0 to 100.0</td><td>it fell</td>' in page
+    assert '<h2>Empty</h2><p class="caption">none</p>' in page
 
 
 def test_wide_tables_scroll_in_their_card() -> None:

@@ -14,7 +14,8 @@
     root.querySelector("canvas").replaceWith(note);
     root.querySelector(".controls").remove();
   }
-  const options = { responsive: true, displaylogo: false, displayModeBar: "hover", modeBarButtonsToRemove: ["select2d", "lasso2d"] };
+  const isNarrow = window.matchMedia("(max-width: 600px)").matches;  // where the bar would lie on the plot, and stay
+  const options = { responsive: true, displaylogo: false, displayModeBar: isNarrow ? false : "hover", modeBarButtonsToRemove: ["select2d", "lasso2d"] };
   for (const [key, figure] of Object.entries(data.figures)) {
     const element = document.getElementById(`plot-${key}`);
     const { data: traces, layout } = themed(figure);

@@ -48,7 +48,8 @@ def error_scatter(key: str, trials: list[dict[str, Any]], tolerance_deg: float, 
             }
         )  # fmt: skip
     figure.layout.update(
-        xaxis=axis(title="angle error, deg", type="log"), yaxis=axis(title="position error, mm", type="log"),
+        xaxis=axis(title="angle error, deg", type="log", dtick="D2"),
+        yaxis=axis(title="position error, mm", type="log", dtick="D2"),
         hovermode="closest",
     )  # fmt: skip
     line = {"type": "line", "line": {"color": LIMIT, "width": 1.2, "dash": "dash"}}
