@@ -89,6 +89,7 @@ def _joints(k: int, run: PushRun, system: System) -> Figure:
         style = {"panel": joint + 1, "showlegend": joint == 0}
         figure.line(run.series.t_s, run.series.q[:, system.n_q_u + joint], "measured", TRUE, **style)
         figure.line(run.series.t_s, run.series.u[:, joint], "reference", REFERENCE, dash="dash", **style)
+    figure.legend_below()
     return figure
 
 
@@ -101,6 +102,7 @@ def _tool(k: int, run: PushRun, system: System) -> Figure:
         for i in range(3):
             colour, dash = (TRUE, "solid") if name == "measured" else (REFERENCE, "dash")
             figure.line(run.series.t_s, p[:, i], name, colour, panel=i + 1, dash=dash, showlegend=i == 0)
+    figure.legend_below()
     return figure
 
 

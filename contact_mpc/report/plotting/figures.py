@@ -85,6 +85,11 @@ class Figure:
             style = {"showarrow": False, "xanchor": "left", "yanchor": "bottom", "font": {"size": 12}}
             self._notes().append({**note, **style})
 
+    def legend_below(self) -> None:
+        """Put the legend below the axes, where it lies on no panel's title."""
+        self.layout["legend"] = {"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0, "font": {"size": 11}}
+        self.layout["margin"] = {"l": 58, "r": 14, "t": 30, "b": 62}
+
     def axes(self, y_title: str, **y_more: Any) -> None:
         """Give a single panel its axes: time in s and `y_title`."""
         self.layout["xaxis"] = axis(title="time, s")

@@ -81,7 +81,7 @@ def plot_position(context: Context) -> Figure:
         for k in range(3):
             style = {"dash": dash, "width": width, "legendgroup": name, "showlegend": k == 0, "points": PANEL_POINTS}
             figure.line(seconds(track.t_ns, evaluation), moved[:, k], name, colour, panel=k + 1, **style)
-    _legend_below(figure)
+    figure.legend_below()
     return figure
 
 
@@ -274,8 +274,3 @@ def _held(track: PoseTrack, end_ns: int) -> PoseTrack:
         np.vstack([track.quaternion_wxyz, track.quaternion_wxyz[-1]]),
         np.vstack([track.position_m, track.position_m[-1]]),
     )
-
-
-def _legend_below(figure: Figure) -> None:
-    figure.layout["legend"] = {"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0, "font": {"size": 11}}
-    figure.layout["margin"] = {"l": 58, "r": 14, "t": 30, "b": 62}
