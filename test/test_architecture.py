@@ -1,14 +1,13 @@
 """The house, read from the syntax trees of all files: imports go one way, ROS stays in `ros`, folders stay small."""
 
 import ast
-import importlib.util
+import re
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
+from house_rules import KEPT_NUMBERS, OTHER_BILLIONS, figures_of_the_house, house, private_patches
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "contact_mpc"
@@ -69,32 +68,6 @@ EXTRAS = {
 # One of these stands in the docstring of each folder, where it says what may not be in it.
 LIMITS = {"no", "not", "nothing", "none", "never", "without", "only", "alone", "elsewhere"}
 MOST_FILES = 16  # side by side in one folder, `__init__.py` not counted; more hide the structure
-
-# Numbers at module level that stay in planning. What was tuned is a field of a frozen config, with range and reason.
-KEPT_NUMBERS = {
-    "tolerances of comparisons and round-off": {
-        *("SAME", "TOUCHING_M", "MARGIN", "POSTURE_TOLERANCE_M", "STARTS_AT_M", "STEP_TOLERANCE", "ARRIVED_RAD"),
-        *("STANDING_RAD", "DAMPING", "LEAST_LEVER_M", "MARGIN_RAD"),
-    },
-    "bounds that stand for none, and ends of bisections": {
-        *("LOOSE", "UNJUDGED_MM", "LARGEST_SCALE", "LARGEST_FRICTION", "LARGEST_EFFORT_SHARE", "LEAST_FORCE_N"),
-    },
-    "caps of loops, sizes of arrays, how finely a way is looked at": {
-        *("BISECTIONS", "RESOLVING_STEPS", "LEADING_POINTS", "TURNING_STEPS", "RETREAT_STEPS", "STEPS", "INSTANTS"),
-        *("MOST_BYTES", "WAYPOINTS", "DETOURS", "SCRATCH", "CLOSING_STEPS", "MOST_STEPS", "PORTION", "START_TRIES"),
-    },
-    "codes, indices, seeds far apart": {
-        *("READY", "TOUCH", "ROOT", "EXTENSION", "REGRASP", "SMOOTHED", "UNSMOOTHED", "EXTENDED", "KEPT_EXTENSIONS"),
-        *("REGRASPED", "KEPT_REGRASPS", "WHOLE", "STILL", "SEED_STEP"),
-    },
-    "units of a comparison": {"FORCE_SCALE_N", "GAP_SCALE_M"},
-    "published": {"SIGMA_EXPONENT", "PACKING_DISTANCE"},
-    "default of a keyword": {"EFFORT_SHARE"},
-    "step sizes of compiled code, which has them as constants": {
-        *("RETREAT_STEP_RAD", "LINE_STEP_RAD", "SMALLEST_SHARE", "DEEPEST_RETREAT_M", "TOUCH_GAP_M", "LOAD_WEIGHT"),
-        *("HALVINGS", "HOLDING_GAP_M", "FREE_STEP_RAD", "FREE_MARGIN"),
-    },
-}
 
 
 def imported_modules(source: str) -> set[str]:
@@ -239,26 +212,41 @@ def test_ros_imports_are_found() -> None:
     assert {module for module in modules if is_ros(module)} == {"rclpy.node", "sensor_msgs.msg.JointState"}
 
 
-@cache
-def figures_of_the_house() -> ModuleType:
-    specification = importlib.util.spec_from_file_location("architecture", ROOT / "docs" / "architecture.py")
-    assert specification is not None and specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
-
-
-@cache
-def house() -> Any:
-    return figures_of_the_house().House(ROOT)
-
-
 def test_numbers_of_planning_have_a_reason_to_be_no_parameters() -> None:
     numbers = house().numbers("planning")
     known = [name for names in KEPT_NUMBERS.values() for name in names]
     assert len(known) == len(set(known))
     assert set(numbers) <= set(known), "tuned: a field of a frozen config, with unit, range, reason; else a row"
     assert set(known) <= set(numbers), "gone: take it out of the table"
+
+
+def test_the_table_of_what_is_added_names_tests_that_there_are() -> None:
+    rows = re.findall(
+        r"^\|.*\|$", (ROOT / "docs" / "concepts" / "structure.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    shown = {row.split("|")[1].strip(): re.findall(r"`(a_\w+)`", row.split("|")[-2]) for row in rows}
+    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "test").rglob("test_*.py"))
+    added = ("formulation of the step", "plant", "controller", "planner", "robot", "task", "page of the report")
+    for thing in added:
+        names = shown[f"a {thing}"]
+        assert names and all(f"def test_{name}(" in tests for name in names), thing
+
+
+def test_nanoseconds_in_a_second_stand_in_one_place() -> None:
+    """`NS_PER_S` of settings.units; 1e-9 is a tolerance or a factor of its own."""
+    for path in package_files():
+        numbers = (node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant))
+        is_there = any(type(value) in (int, float) and value == 1e9 for value in numbers)
+        assert not is_there or str(path.relative_to(PACKAGE)) in OTHER_BILLIONS, f"{path}: use NS_PER_S"
+
+
+def test_tests_replace_nothing_private() -> None:
+    """What is private may change its name; `__file__` and the like are names of Python."""
+    for path in sorted((ROOT / "test").rglob("*.py")):
+        names = {name for name in private_patches(ast.parse(path.read_text(encoding="utf-8"))) if name[:2] != "__"}
+        assert not names, f"{path.relative_to(ROOT)}: go through the public face of {sorted(names)}"
+    found = private_patches(ast.parse('monkeypatch.setattr(module, "_f", 1)\nx._g = 2\nm.setattr(x._core, "reset", 3)'))
+    assert set(found) == {"_f", "_g", "_core"}
 
 
 def test_long_lists_of_parameters_are_options_or_arrays_of_compiled_code() -> None:

@@ -19,6 +19,7 @@ from contact_mpc.bags.record import (
     TrajectoryMessage,
 )
 from contact_mpc.errors import BagError
+from contact_mpc.settings.units import NS_PER_S
 
 STAMP_LABEL = "t_ns="
 
@@ -239,12 +240,12 @@ def make_builder(key: str, topic: str, msgtype: str) -> Builder:
 
 def _stamp(header: Any, receive_ns: int) -> int:
     """Stamp of a header, ns; a driver that leaves it at zero is stamped by its receipt."""
-    stamp_ns = int(header.stamp.sec) * 1_000_000_000 + int(header.stamp.nanosec)
+    stamp_ns = int(header.stamp.sec) * NS_PER_S + int(header.stamp.nanosec)
     return stamp_ns if stamp_ns else receive_ns
 
 
 def _seconds(duration: Any) -> float:
-    return float(int(duration.sec) * 1_000_000_000 + int(duration.nanosec)) * 1e-9
+    return float(int(duration.sec) * NS_PER_S + int(duration.nanosec)) * 1e-9
 
 
 def _xyz(vector: Any) -> tuple[float, float, float]:

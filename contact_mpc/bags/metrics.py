@@ -18,13 +18,14 @@ from contact_mpc.bags.record import RunRecord
 from contact_mpc.control.tracking.follower import PLAN_KEPT
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.task import TaskConfig
 
 LIMIT_TOLERANCE = 1e-9  # relative: a command clamped to the limit is not beyond it
 FAULT_STATE = "FAULT"
 STATE_LOST = "STATE_LOST"
 BRIDGE = "command_bridge"
-LATENESS_WINDOW_NS = 1_000_000_000
+LATENESS_WINDOW_NS = NS_PER_S
 STATISTICS = ("median", "p90", "p99", "max")
 
 

@@ -14,6 +14,7 @@ from contact_mpc.errors import BagError
 from contact_mpc.model.rotations import matrix_to_quaternion, quaternion_to_matrix
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.task import TaskConfig
 
 COMPLETION_TOLERANCE_NS = 50_000_000  # a realtime run may stop a few steps before the end of the hold
@@ -113,7 +114,7 @@ def evaluate_object(record: RunRecord, task: TaskConfig) -> ObjectEvaluation:
     reference = _reference(record)
     started = [message.stamp_ns for message in record.references if len(message.times_s)]
     start_ns = started[-1] if started else int(judged.t_ns[0])
-    motion_end_ns = start_ns + round(task.duration_s * 1e9)
+    motion_end_ns = start_ns + round(task.duration_s * NS_PER_S)
     followed = goal if reference is None else reference
     return ObjectEvaluation(
         start=start,
@@ -124,7 +125,7 @@ def evaluate_object(record: RunRecord, task: TaskConfig) -> ObjectEvaluation:
         source="plant" if truth is not None else "estimate",
         start_ns=start_ns,
         motion_end_ns=motion_end_ns,
-        end_ns=motion_end_ns + round(task.hold_s * 1e9),
+        end_ns=motion_end_ns + round(task.hold_s * NS_PER_S),
         goal_angle_deg=angles_deg(judged.quaternion_wxyz, goal.quaternion_wxyz),
         goal_distance_m=np.linalg.norm(judged.position_m - goal.position_m, axis=1),
         reference_distance_m=np.linalg.norm(judged.position_m - followed.at(judged.t_ns).position_m, axis=1),
@@ -154,7 +155,7 @@ def _reference(record: RunRecord) -> PoseTrack | None:
     if not started:
         return None
     last = started[-1]
-    t_ns = last.stamp_ns + np.round(last.times_s * 1e9).astype(np.int64)
+    t_ns = last.stamp_ns + np.round(last.times_s * NS_PER_S).astype(np.int64)
     return PoseTrack(t_ns, last.quaternion_wxyz[:, 0], last.position_m[:, 0])
 
 

@@ -9,6 +9,7 @@ from bisect import bisect_right
 import numpy as np
 
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.units import NS_PER_S
 
 MOST_SEGMENTS = 4096  # after which the older half of what is too old is dropped
 
@@ -25,7 +26,7 @@ class CarriedHistory:
     """
 
     def __init__(self, n_v_u: int, length_s: float) -> None:
-        self._n_v_u, self._length_ns = n_v_u, round(length_s * 1e9)
+        self._n_v_u, self._length_ns = n_v_u, round(length_s * NS_PER_S)
         self._starts: list[int] = []
         self._stops: list[int] = []
         self._dx: list[FloatArray] = []

@@ -35,6 +35,7 @@ from contact_mpc.estimation.charts import Chart, accel_covariance
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.estimation.innovation_trend import InnovationTrend
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.units import NS_PER_S
 
 MIN_RESTART_SPAN_S = 1e-3  # one outlier alone tells nothing about the velocity: its noise over this time
 NOISE_RANGE = (0.01, 100.0)  # of r: a tenth to ten times the assumed standard deviation
@@ -159,7 +160,7 @@ class PoseFilter:
     def is_carried(self, t_ns: int, P: FloatArray) -> bool:
         """Whether contacts tell where the object is at t_ns, with the covariance P (n, n) of `predict`, well enough."""
         config, state = self._config, self._state
-        if state is None or t_ns - state.stamp_ns > config.carry_through_s * 1e9:
+        if state is None or t_ns - state.stamp_ns > config.carry_through_s * NS_PER_S:
             return False
         _, known = self._carried(state.stamp_ns, t_ns)
         most = self._chart.covariance(state.x, config.known_rotation_rad, config.known_position_m)
@@ -168,12 +169,12 @@ class PoseFilter:
     @property
     def _stale_ns(self) -> int:
         config = self._config
-        return round(1e9 * self._timing.stale_after_s(config.pose_stale_after_s, config.longest_pose_age_s))
+        return round(NS_PER_S * self._timing.stale_after_s(config.pose_stale_after_s, config.longest_pose_age_s))
 
     def _displacement(self, state: FilterState, t_ns: int) -> tuple[FloatArray, FloatArray, float]:
         """Return the displacement (n,) from a state to t_ns, what is left out of it, and the share that is carried."""
         age_ns, coast_ns = max(0, t_ns - state.stamp_ns), self._stale_ns
-        carried_ns = min(age_ns, max(coast_ns, round(self._config.carry_through_s * 1e9)))
+        carried_ns = min(age_ns, max(coast_ns, round(self._config.carry_through_s * NS_PER_S)))
         carried, known = self._carried(state.stamp_ns, state.stamp_ns + carried_ns)
         moving_ns = min(age_ns, coast_ns)
         left_out = state.v * ((age_ns - moving_ns) * 1e-9)
@@ -192,7 +193,7 @@ class PoseFilter:
         self._trend.add(bounded, (stamp_ns - self._seen_ns) * 1e-9)
         self._seen_ns = stamp_ns
         if self._trend.is_drifting:
-            self._slips_until_ns = stamp_ns + round(self._config.slip_hold_s * 1e9)
+            self._slips_until_ns = stamp_ns + round(self._config.slip_hold_s * NS_PER_S)
 
     def _adapt_noise(self, distance: float) -> None:
         share = min(distance, self._gate) / self._chart.n - 1.0

@@ -19,6 +19,7 @@ from contact_mpc.estimation.pose_filter import Carried, PoseFilter
 from contact_mpc.estimation.touch_correction import TouchCorrection
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.loop_records import EstimatedState
 
 ORTHONORMALITY_TOLERANCE = 1e-6  # a rotation from a quaternion rounded to float32 is orthonormal to about 1e-7
@@ -115,7 +116,7 @@ class StateEstimator:
         """
         last = self._joints.sample
         if last is not None and t_ns <= last.t_ns:
-            if last.t_ns - t_ns <= self._config.clock_tolerance_s * 1e9:
+            if last.t_ns - t_ns <= self._config.clock_tolerance_s * NS_PER_S:
                 self.late_joints += 1
                 return
             self.time_jumps += 1
@@ -133,7 +134,7 @@ class StateEstimator:
 
     def _carry_objects(self, before: JointSample, now: JointSample) -> None:
         """Note how the joints' motion since the last sample carries the objects; a longer gap carries nothing."""
-        is_gap = now.t_ns - before.t_ns > self._config.joints_stale_after_s * 1e9
+        is_gap = now.t_ns - before.t_ns > self._config.joints_stale_after_s * NS_PER_S
         if self._carry is None or is_gap or any(item.state is None for item in self._filters):
             return
         x = [item.predict_mean(before.t_ns) for item in self._filters]
@@ -163,7 +164,7 @@ class StateEstimator:
         name = self._object_name(object_index)
         R, p = _check_pose(name, R_WB, p_WB)
         last = self._joints.sample
-        if last is not None and stamp_ns - last.t_ns > self._config.clock_tolerance_s * 1e9:
+        if last is not None and stamp_ns - last.t_ns > self._config.clock_tolerance_s * NS_PER_S:
             raise InputError(
                 f"pose of '{name}' is stamped {(stamp_ns - last.t_ns) * 1e-9:.3f} s ahead of the joint states, allowed "
                 f"clock_tolerance_s = {self._config.clock_tolerance_s} s; synchronise the clocks of camera and robot"
@@ -192,7 +193,7 @@ class StateEstimator:
         return EstimatedState(t_ns, q, v, joints.tau, covariance, status)
 
     def _status(self, t_ns: int, joints: JointSample, covariances: list[FloatArray]) -> str:
-        if t_ns - joints.t_ns > self._config.joints_stale_after_s * 1e9:
+        if t_ns - joints.t_ns > self._config.joints_stale_after_s * NS_PER_S:
             return "joints_stale"
         stale = [(item, P) for item, P in zip(self._filters, covariances, strict=True) if item.is_stale(t_ns)]
         if stale:

@@ -66,7 +66,7 @@ class ClosedLoop:
         seed: int = 0,
     ) -> None:
         self._system, self._config = system, config
-        start_ns = T0_NS + round(config.start_delay_s * 1e9)
+        start_ns = T0_NS + round(config.start_delay_s * NS_PER_S)
         self.log = LoopLog(system, task, plan, start_ns)
         self._plant = self._make_plant(perturbation)
         self._plant.reset(task.start_q)

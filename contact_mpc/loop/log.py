@@ -10,6 +10,7 @@ from contact_mpc.model.rotations import rotation_log
 from contact_mpc.model.system import System
 from contact_mpc.plants.common.plant import PlantState
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.interpolation import interpolate_rows
 from contact_mpc.task.loop_records import CommandPlan, EstimatedState
 from contact_mpc.task.plan import Plan
@@ -119,7 +120,7 @@ class LoopLog:
     @property
     def end_ns(self) -> int:
         """Stamp of the end of the hold."""
-        return self.start_ns + round((self.task.duration_s + self.task.hold_s) * 1e9)
+        return self.start_ns + round((self.task.duration_s + self.task.hold_s) * NS_PER_S)
 
     @property
     def reached_s(self) -> float:
@@ -129,7 +130,7 @@ class LoopLog:
     @property
     def has_settled(self) -> bool:
         """Whether the object has been within the task's tolerances for the time of its hold."""
-        return self._reached_ns is not None and self._last_ns - self._reached_ns >= round(self.task.hold_s * 1e9)
+        return self._reached_ns is not None and self._last_ns - self._reached_ns >= round(self.task.hold_s * NS_PER_S)
 
     def add_step(self, state: PlantState, command: BridgeCommand) -> None:
         """Take one step: the state and the command that answers it."""

@@ -27,6 +27,7 @@ from contact_mpc.model.rotations import matrix_to_quaternion
 from contact_mpc.model.system import System
 from contact_mpc.plants.common.plant import T0_NS
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.plan import Plan
 from contact_mpc.task.task import TaskConfig
 
@@ -47,7 +48,7 @@ def record_of_loop(
         What the page shall say of its provenance besides task, plant and controller.
     """
     system = task.system
-    start_ns = T0_NS + round(config.start_delay_s * 1e9)
+    start_ns = T0_NS + round(config.start_delay_s * NS_PER_S)
     is_effort = config.bridge.command_interface == "effort"
     sent = CommandSeries("commands", *_stamps(result.t_ns), result.commands, True)
     q_a = result.q[:, system.n_q_u :]

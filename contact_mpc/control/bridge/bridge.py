@@ -38,11 +38,12 @@ from contact_mpc.control.bridge.target import BridgeTarget
 from contact_mpc.errors import InputError
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.loop_records import CommandPlan
 from contact_mpc.task.start_motion import StartMotion, describe_distance
 
 START_ACCELERATION_SHARE = 0.1  # of the guard's limit, on the way to the start
-WARNING_NS = 1_000_000_000  # a warning stays for so long after what it warns of
+WARNING_NS = NS_PER_S  # a warning stays for so long after what it warns of
 UNTIMELY = {"plan_old": Cause.PLAN_OLD, "plan_future": Cause.PLAN_OLD, "plan_rate": Cause.PLAN_RATE}
 
 __all__ = ["BridgeCommand", "BridgeConfig", "BridgeCore", "BridgeMode", "Cause", "SafetyStatus"]
@@ -87,15 +88,17 @@ class BridgeCore:
         self._target = BridgeTarget(system, config, self.guard)
         self._output = BridgeOutput(system, config, self.guard, self._target, self.safety, lockstep)
         self._start_guard = StartGuard(
-            config.state_period_ns, config.rate_tolerance, 0 if lockstep else round(config.start_guard_s * 1e9),
-            round(config.state_fault_s * 1e9),
+            config.state_period_ns, config.rate_tolerance, 0 if lockstep else round(config.start_guard_s * NS_PER_S),
+            round(config.state_fault_s * NS_PER_S),
         )  # fmt: skip
         self._q_min, self._q_max = system.q_min, system.q_max
         self._is_effort = config.command_interface == "effort"
         self._warning, self._warned_ns = Cause.NONE, 0
         self._has_started, self._is_state_trusted, self._state_refusal = False, True, ""
         self._sent_receipt_ns = 0
-        self._state_fault_ns = round((config.simulator_patience_s if config.simulated else config.state_fault_s) * 1e9)
+        self._state_fault_ns = round(
+            (config.simulator_patience_s if config.simulated else config.state_fault_s) * NS_PER_S
+        )
         self.stalls = 0
         self._joint_names = system.joint_names
         self._motion: StartMotion | None = None
@@ -315,7 +318,7 @@ class BridgeCore:
             The command to send in place of the missing answer; None while the state is fresh or nothing has started.
         """
         age_ns = receipt_ns - self._state.receipt_ns
-        if self.lockstep or not self._has_started or age_ns < self.config.state_timeout_s * 1e9:
+        if self.lockstep or not self._has_started or age_ns < self.config.state_timeout_s * NS_PER_S:
             return None
         if self.safety.mode in (BridgeMode.ACTIVE, BridgeMode.HOLD):
             if age_ns >= self._state_fault_ns:

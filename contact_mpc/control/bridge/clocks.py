@@ -5,6 +5,8 @@ How often messages come is their mean rate, and whether they have come steadily 
 
 import math
 
+from contact_mpc.settings.units import NS_PER_S
+
 
 class GridLateness:
     """Lateness of events against the regular grid of their stamps, whose offset to the local clock is not known.
@@ -55,7 +57,7 @@ class TimeBudget:
         available_ns = self._credit_ns + max(own_ns - self._own_ns, 0)
         self._own_ns = max(own_ns, self._own_ns)
         spent_s = min(wanted_s, available_ns * 1e-9)
-        self._credit_ns = min(max(available_ns - round(spent_s * 1e9), 0), self._slack_ns)
+        self._credit_ns = min(max(available_ns - round(spent_s * NS_PER_S), 0), self._slack_ns)
         return spent_s
 
 
@@ -78,7 +80,7 @@ class RateMonitor:
     """
 
     def __init__(self, period_ns: int, tolerance: float, periods: int) -> None:
-        self._nominal_hz = 1e9 / period_ns
+        self._nominal_hz = NS_PER_S / period_ns
         self._tolerance = tolerance
         self._window_ns = period_ns * periods
         self.clear()
@@ -97,7 +99,7 @@ class RateMonitor:
         self._count += 1
         elapsed_ns = t_ns - self._start_ns
         if elapsed_ns >= self._window_ns:
-            self.rate_hz = self._count * 1e9 / elapsed_ns
+            self.rate_hz = self._count * NS_PER_S / elapsed_ns
             self._start_ns, self._count = t_ns, 0
 
     @property

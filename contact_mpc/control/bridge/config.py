@@ -154,9 +154,9 @@ class BridgeConfig(BaseModel):
     @property
     def plan_delay_ns(self) -> int:
         """Time from a plan's stamp until it takes effect, ns."""
-        return round(self.plan_delay_s * 1e9)
+        return round(self.plan_delay_s * NS_PER_S)
 
     @property
     def plan_max_age_ns(self) -> int:
         """Age from which a plan is stale, ns."""
-        return self.plan_delay_ns + self.period_ns + round(self.plan_timeout_s * 1e9)
+        return self.plan_delay_ns + self.period_ns + round(self.plan_timeout_s * NS_PER_S)

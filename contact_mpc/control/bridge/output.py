@@ -14,6 +14,7 @@ from contact_mpc.control.bridge.status import BridgeCommand, SafetyStatus
 from contact_mpc.control.bridge.target import BridgeTarget
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.units import NS_PER_S
 
 MAX_PERIODS = 5
 SLACK_PERIODS = 2  # by which limits of change may be ahead of the own clock: states come late and early
@@ -69,7 +70,7 @@ class BridgeOutput:
 
     def start(self, t_ns: int, own_ns: int) -> None:
         """Count time from a period before the first command on, whose stamp is t_ns."""
-        self.command.t_ns = t_ns - round(self._nominal_dt_s * 1e9)
+        self.command.t_ns = t_ns - round(self._nominal_dt_s * NS_PER_S)
         if self._budget is not None:
             self._budget.start(own_ns)
 

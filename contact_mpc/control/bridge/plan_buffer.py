@@ -8,6 +8,7 @@ from collections import deque
 
 from contact_mpc.control.bridge.config import BridgeConfig
 from contact_mpc.control.bridge.limits import PlanLimits
+from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.loop_records import CommandPlan
 
 MAX_PENDING = 8
@@ -88,7 +89,7 @@ class PlanBuffer:
     def _find_untimely(self, stamp_ns: int, now_ns: int | None) -> str | None:
         if self._newest_ns is not None and stamp_ns <= self._newest_ns:
             return "plan_old"
-        if now_ns is not None and stamp_ns - now_ns > self._config.clock_jump_s * 1e9:
+        if now_ns is not None and stamp_ns - now_ns > self._config.clock_jump_s * NS_PER_S:
             return "plan_future"
         shortest_ns = SHORTEST_PERIODS * self._config.period_ns
         if self._newest_ns is not None and stamp_ns - self._newest_ns < shortest_ns:
@@ -114,7 +115,7 @@ class PlanBuffer:
         Plans from further ahead than the clock may jump are forgotten: they came before the first state of a clock
         that has begun anew, and would make every plan to come look old.
         """
-        if self._newest_ns is not None and self._newest_ns - t_ns > self._config.clock_jump_s * 1e9:
+        if self._newest_ns is not None and self._newest_ns - t_ns > self._config.clock_jump_s * NS_PER_S:
             self.clear()
         if self._first_tick_ns is None:
             self._first_tick_ns = self._tick_from(t_ns)

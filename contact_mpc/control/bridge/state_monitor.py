@@ -10,9 +10,10 @@ from contact_mpc.control.bridge.status import Cause
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.code.compile_flags import RAISING
+from contact_mpc.settings.units import NS_PER_S
 
 LAG_WINDOW_NS = 150_000_000  # a plant at 0.9 of real time falls behind by 30 ms in two of these; that is no delay
-LEAD_WINDOW_NS = 1_000_000_000  # of stamps: nor is it a leap that they catch up
+LEAD_WINDOW_NS = NS_PER_S  # of stamps: nor is it a leap that they catch up
 
 
 @njit(**RAISING)
@@ -41,8 +42,8 @@ class StateMonitor:
         self._config = config
         self._lockstep = lockstep
         self._plausibility = Plausibility(system, config)
-        self._jump_ns = round(config.clock_jump_s * 1e9)
-        self._lag_limit_ns = round(config.state_lag_s * 1e9)
+        self._jump_ns = round(config.clock_jump_s * NS_PER_S)
+        self._lag_limit_ns = round(config.state_lag_s * NS_PER_S)
         self._lag_cause = Cause.SIMULATOR_SLOW if config.simulated else Cause.STATE_DELAYED
         self.q, self.dq = np.zeros(system.n_a), np.zeros(system.n_a)
         self.t_ns: int | None

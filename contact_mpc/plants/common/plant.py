@@ -10,9 +10,10 @@ from typing import Literal, Protocol
 import numpy as np
 
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.units import NS_PER_S
 
 Interface = Literal["effort", "position"]
-T0_NS = 1_000_000_000  # simulated time at the start of every run
+T0_NS = NS_PER_S  # simulated time at the start of every run
 STEP_NS = 1_000_000
 STEP_S = 1e-3
 NO_CONTACTS = np.zeros((0, 7))

@@ -17,6 +17,7 @@ from contact_mpc.model.system import System
 from contact_mpc.plants.common.camera_faults import CameraFaults
 from contact_mpc.plants.common.plant import STEP_NS, T0_NS
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.units import NS_PER_S
 
 
 class SensorConfig(BaseModel):
@@ -95,7 +96,7 @@ class SensorModel:
 
     def __init__(self, system: System, config: SensorConfig, seed: int = 0) -> None:
         self._system, self._config = system, config
-        self._delay_ns = round(config.pose_delay_s * 1e9 / STEP_NS) * STEP_NS
+        self._delay_ns = round(config.pose_delay_s * NS_PER_S / STEP_NS) * STEP_NS
         n = len(system.object_names)
         streams = np.random.SeedSequence(seed).spawn(1 + 2 * n)
         self._joint_rng, *rngs = (np.random.default_rng(stream) for stream in streams)
@@ -111,7 +112,7 @@ class SensorModel:
         self._picture = 0
 
     def _next_stamp_ns(self) -> int:
-        period_steps = 1e9 / (self._config.pose_rate_hz * STEP_NS)
+        period_steps = NS_PER_S / (self._config.pose_rate_hz * STEP_NS)
         return T0_NS - self._delay_ns + round(self._picture * period_steps) * STEP_NS
 
     def sample(self, t_ns: int, q: FloatArray, v: FloatArray, tau: FloatArray) -> JointReading:

@@ -13,6 +13,7 @@ from contact_mpc.ros.driver.command_output import CommandOutput
 from contact_mpc.ros.driver.config import DriverConfig
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.joint_parts import JointParts
 
 
@@ -47,7 +48,7 @@ class BridgeInput:
         driver = driver or DriverConfig()
         names = driver.names(tuple(joint_names))
         self._has_groups = bool(driver.groups)
-        self._parts = JointParts(names, driver.slices(len(names)), round(driver.parts_within_s * 1e9))
+        self._parts = JointParts(names, driver.slices(len(names)), round(driver.parts_within_s * NS_PER_S))
         self._states = messages.JointOrder(self._parts.names)
         self._plans = messages.JointOrder(joint_names)
         self.refusal = ""

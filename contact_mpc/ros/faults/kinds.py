@@ -23,12 +23,13 @@ from trajectory_msgs.msg import JointTrajectory
 from contact_mpc.ros.faults.channel import Channel, Spoiler
 from contact_mpc.ros.faults.spoilers import Delay, Edit, Flood, Multiply, Pad, Ramp, Replay, Stop
 from contact_mpc.ros.messages import conversions as messages
+from contact_mpc.settings.units import NS_PER_S
 
 Limit = Literal[
     "first", "lead", "state_fault", "lag", "plan_due", "plan_age", "pose_age", "exit", "act", "wind_down", "flush"
 ]
 Action = Literal["message", "kill", "signal", "stop_service", "late_discovery", "disk_full", "stranger"]
-SHIFT_NS = 1_000_000_000
+SHIFT_NS = NS_PER_S
 PLAN_COPIES, PLAN_SPACING_S = 10, 0.005  # of 20 Hz
 LAG_GROWTH = 0.5
 OLD_STATES = 300  # ms ago

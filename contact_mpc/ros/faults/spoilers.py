@@ -9,6 +9,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 
 from contact_mpc.ros.faults.channel import Spoiler
 from contact_mpc.ros.messages import conversions as messages
+from contact_mpc.settings.units import NS_PER_S
 
 
 class Stop(Spoiler):
@@ -23,7 +24,7 @@ class Delay(Spoiler):
     """Messages pass later: by `delay_s`, growing by `growth` seconds per second."""
 
     def __init__(self, delay_s: float, growth: float = 0.0) -> None:
-        self._delay_ns, self._growth = delay_s * 1e9, growth
+        self._delay_ns, self._growth = delay_s * NS_PER_S, growth
         self._begin_ns: int | None = None
         self._queue: deque[tuple[int, bytes]] = deque()
 
@@ -74,7 +75,7 @@ class Multiply(Spoiler):
     """Every message passes `count` times, with stamps `spacing_s` apart."""
 
     def __init__(self, msg_type: Any, count: int, spacing_s: float) -> None:
-        self._type, self._count, self._spacing_ns = msg_type, count, round(spacing_s * 1e9)
+        self._type, self._count, self._spacing_ns = msg_type, count, round(spacing_s * NS_PER_S)
         self._queue: deque[tuple[int, bytes]] = deque()
 
     def take(self, data: bytes, now_ns: int) -> Sequence[bytes]:
@@ -113,7 +114,7 @@ class Flood(Spoiler):
     """Messages pass, and the newest one again every `spacing_s`, far more often than anybody can answer."""
 
     def __init__(self, spacing_s: float) -> None:
-        self._spacing_ns = round(spacing_s * 1e9)
+        self._spacing_ns = round(spacing_s * NS_PER_S)
         self._newest: bytes | None = None
         self._sent_ns = 0
 

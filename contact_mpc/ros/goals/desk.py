@@ -30,7 +30,7 @@ LOST = ("object_lost", "not_following", "model_failed")  # of the tracker: it ho
 LOST_ALONE = ("no_segment",)  # who grips anew goes on after the others by itself
 START_DELAY_NS = 100_000_000  # from the hand-over at rest to the motion
 SETTLE_NS = 300_000_000  # within the tolerances for so long: reached
-SETTLE_ALONE_NS = 1_000_000_000  # the same where nobody knows when the way ends
+SETTLE_ALONE_NS = NS_PER_S  # the same where nobody knows when the way ends
 LEAD_S, LONGEST_LEAD_S, LEAD_SHARE, LEAD_SPARE_S = 1.0, 60.0, 1.3, 0.2
 MOST_TRIES = 2  # to take over in motion, before the end of the running plan is waited for
 

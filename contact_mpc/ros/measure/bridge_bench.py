@@ -31,6 +31,7 @@ from contact_mpc.ros.runtime.direct_reader import DirectReader
 from contact_mpc.ros.runtime.node_process import PARENT_VARIABLE
 from contact_mpc.ros.runtime.realtime import STATISTICS, Distribution, run_on_deadlines
 from contact_mpc.ros.stack.stack import ACTIVATION_ORDER, Stack, StackSpec
+from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.task import TaskConfig
 
 PERIOD_NS = 1_000_000
@@ -40,7 +41,7 @@ BARE_PRIORITY = 20  # the bridge's own default
 CONNECT_TIMEOUT_S = 20.0
 REFERENCE_TIMEOUT_S = 30.0
 LAST_DIAGNOSTICS_S = 1.5
-T0_NS = 1_000_000_000
+T0_NS = NS_PER_S
 
 Report = Callable[[float], None]
 
@@ -255,7 +256,7 @@ def measure_round_trip(
         robot = _AnsweringRobot(stack, model.joint_names, parameters.get("command_interface", "effort"))
         stack.activate("command_bridge")
         robot.connect()
-        end_ns = time.monotonic_ns() + round(duration_s * 1e9)
+        end_ns = time.monotonic_ns() + round(duration_s * NS_PER_S)
         q = np.clip(model.q_default[model.n_q_u :], model.q_min, model.q_max)
 
         def tick(_late_ns: int) -> bool:

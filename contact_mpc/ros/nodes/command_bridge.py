@@ -44,7 +44,7 @@ from contact_mpc.task.joint_parts import DEPTH
 
 SERVICE_PERIOD_NS = 4_000_000  # one event of the executor each: services, timers and /clock together stay below that
 SAFETY_PERIOD_NS = 100_000_000
-GARBAGE_PERIOD_NS = 1_000_000_000
+GARBAGE_PERIOD_NS = NS_PER_S
 ACKNOWLEDGE_TIMEOUT_S = 0.2
 WARN_PERIOD_S = 1.0
 
@@ -83,7 +83,7 @@ class CommandBridgeNode(ContactNode):
         warm_up(self._system, config)
         self._core = BridgeCore(self._system, config, self._is_lockstep)
         self._period_ns = NS_PER_S // config.rate_hz
-        self._state_timeout_ns = round(config.state_timeout_s * 1e9)
+        self._state_timeout_ns = round(config.state_timeout_s * NS_PER_S)
         self._timing = Timing(self._period_ns)
         period_s = self._period_ns * 1e-9
         self._commands = CommandOutput(
@@ -220,7 +220,7 @@ class CommandBridgeNode(ContactNode):
         if awaited_ns is None:
             return False
         limit_s = self.config.plan_wait_s
-        if time.monotonic_ns() - receipt_ns < limit_s * 1e9:
+        if time.monotonic_ns() - receipt_ns < limit_s * NS_PER_S:
             return True
         self._core.fault(Cause.PLAN_LATE, f"none for the tick at {awaited_ns * 1e-9:.3f} s within {limit_s:g} s")
         return False

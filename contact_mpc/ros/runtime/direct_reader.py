@@ -12,6 +12,7 @@ from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
 from contact_mpc.ros.runtime.message_source import MessageSource, Taken
+from contact_mpc.settings.units import NS_PER_S
 
 
 class DirectReader:
@@ -44,7 +45,7 @@ class DirectReader:
         wait_set.clear_entities()
         for subscription in self._subscriptions:
             wait_set.add_subscription(subscription.handle)
-        wait_set.wait(max(int(timeout_s * 1e9), 0))
+        wait_set.wait(max(int(timeout_s * NS_PER_S), 0))
 
     @staticmethod
     def take(subscription: Subscription) -> tuple[Any, int] | None:

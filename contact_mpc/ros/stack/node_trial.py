@@ -20,6 +20,7 @@ from contact_mpc.model.rotations import quaternion_to_matrix
 from contact_mpc.plants.common.plant import STEP_NS, T0_NS
 from contact_mpc.ros.stack.run_parameters import RunOptions, build_parameters
 from contact_mpc.ros.stack.run_session import RunSession
+from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.plan import save_plan
 
 
@@ -85,7 +86,7 @@ def judge_record(case: Case, trial: Trial, record: RunRecord, start_delay_s: flo
     """Return the outcome as the loop in one process judges it, from the true poses in the bag."""
     record.need("plant_odom")
     assert record.plant_odom is not None
-    task, start_ns = case.task, T0_NS + round(start_delay_s * 1e9)
+    task, start_ns = case.task, T0_NS + round(start_delay_s * NS_PER_S)
     log = LoopLog(task.system, task, case.plan, start_ns)
     angle_deg, distance_mm, last_ns = np.nan, np.nan, T0_NS
     poses = zip(record.plant_odom.t_ns, record.plant_odom.quaternion_wxyz, record.plant_odom.position_m, strict=True)

@@ -18,6 +18,7 @@ from contact_mpc.model.rotations import rotation_log
 from contact_mpc.plants.common.plant import T0_NS
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.stack.stack import Stack, StackSpec
+from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.task import TaskConfig
 
 POLL_S = 0.1
@@ -60,7 +61,7 @@ class RunSession:
         self, task: TaskConfig, parameters: dict[str, dict[str, Any]], folder: Path, domain: int | None = None
     ) -> None:
         self._task = task
-        self._end_ns = T0_NS + round(parameters["plant"]["run_for_s"] * 1e9)
+        self._end_ns = T0_NS + round(parameters["plant"]["run_for_s"] * NS_PER_S)
         self._is_lockstep = parameters["plant"]["clock"] == "lockstep"
         self._goal = task.goal_pose()
         self._clock_ns = self._written_ns = 0
