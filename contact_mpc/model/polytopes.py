@@ -7,11 +7,10 @@ as many are kept, spread evenly: only the contacts of faces that lie on each oth
 
 from dataclasses import dataclass, field
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull
 
 from contact_mpc.model.urdf import Shape
 from contact_mpc.settings.arrays import FloatArray
@@ -113,10 +112,17 @@ def box_vertices(shape: Shape) -> FloatArray:
     return np.asarray(0.5 * np.array(shape.size) * np.array(list(product((-1.0, 1.0), repeat=3))))
 
 
+def convex_hull(vertices: FloatArray) -> Any:
+    """Return SciPy's convex hull; its import takes 0.4 s, and many systems have no such shape."""
+    from scipy.spatial import ConvexHull
+
+    return ConvexHull(vertices)
+
+
 def _faces_of(vertices: FloatArray) -> _Topology:
     """Return the faces of the convex hull of vertices, all of which are on it."""
     topology = _Topology(vertices)
-    hull = ConvexHull(vertices)
+    hull = convex_hull(vertices)
     size = float(np.ptp(vertices, axis=0).max())
     left = list(range(len(hull.simplices)))
     while left:
@@ -135,7 +141,7 @@ def _faces_of(vertices: FloatArray) -> _Topology:
 
 def outward_triangles(vertices: FloatArray) -> IntArray:
     """Return the triangles (m, 3) of a hull, counter-clockwise from outside."""
-    hull = ConvexHull(vertices)
+    hull = convex_hull(vertices)
     a, b, c = (vertices[hull.simplices[:, k]] for k in range(3))
     inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0.0
     return np.where(inward[:, None], hull.simplices[:, ::-1], hull.simplices)

@@ -8,7 +8,6 @@ inscribed in the model's friction cones. Wrong during impacts and fast motion, w
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from contact_mpc.dynamics.smoothed.quadratic import Model
 from contact_mpc.geometry.contacts import Contacts
@@ -35,6 +34,9 @@ class ContactForces:
         self._model, self._reach_m, self._n_v = model, reach_m, system.n_v
         self._rows = 1.0 / tangent_lengths(system)  # torques become comparable with forces
         self._fingers = finger_of_pairs(system)
+        from scipy.optimize import nnls  # 0.4 s, here and not at the first use, which may be between two ticks
+
+        self._nnls = nnls
 
     def infer(self, contacts: Contacts, tau: FloatArray) -> tuple[IntArray, FloatArray]:
         """Return the contacts (n,) and the forces (n, 3), N, world frame, that balance tau (n_v,), N m (N).
@@ -51,7 +53,7 @@ class ContactForces:
         count = A.shape[1]
         A = np.vstack([A, np.sqrt(REGULARISATION) * np.eye(count)])
         b = np.concatenate([-self._rows * tau, np.zeros(count)])
-        coefficients, _ = nnls(A, b)
+        coefficients, _ = self._nnls(A, b)
         return chosen, np.asarray(np.einsum("ck,cki->ci", coefficients.reshape(-1, N_RAYS), rays))
 
 

@@ -11,12 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull
-from scipy.stats.qmc import Halton
 
 from contact_mpc.geometry.vectors import Vector, axpy, dot, minus, scaled
 from contact_mpc.model.kinematic_tree import CAPSULE, CYLINDER, SHAPE_CODES, SPHERE, Geometry, half_sizes
-from contact_mpc.model.polytopes import box_vertices
+from contact_mpc.model.polytopes import box_vertices, convex_hull
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.code.compile_flags import COMPILED
 
@@ -78,7 +76,7 @@ def _planes(vertices: FloatArray) -> FloatArray:
     """Return the planes (n, 4) of a hull, those of coplanar triangles once."""
     if not len(vertices):
         return np.zeros((0, 4))
-    equations = ConvexHull(vertices).equations
+    equations = convex_hull(vertices).equations
     return np.unique(np.column_stack([equations[:, :3], -equations[:, 3]]).round(9), axis=0)
 
 
@@ -150,7 +148,9 @@ def _cylinder_samples(radius: float, half: float, count_for: _Count) -> tuple[Fl
 
 def _hull_samples(vertices: FloatArray, count_for: _Count) -> tuple[FloatArray, float]:
     """Return points spread evenly over the triangles of a hull, and the area of each."""
-    hull = ConvexHull(vertices)
+    from scipy.stats.qmc import Halton  # half a second, and most estimators locate nothing
+
+    hull = convex_hull(vertices)
     a, b, c = (vertices[hull.simplices[:, k]] for k in range(3))
     areas = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
     n = count_for(float(areas.sum()))
