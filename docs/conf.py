@@ -12,6 +12,7 @@ from contact_mpc.version import __version__  # noqa: E402
 
 project = "contact_mpc"
 author = "contact_mpc developers"
+copyright = f"2026, {author}"
 release = version = __version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
