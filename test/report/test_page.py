@@ -40,8 +40,15 @@ def test_words_stand_on_the_left_and_numbers_on_the_right_of_a_table() -> None:
 
 def test_wide_tables_scroll_in_their_card() -> None:
     """At 390 px they made the whole page scroll sideways."""
-    card = page_head("page").split(".card {")[1].split("}")[0]
-    assert "overflow-x: auto" in card
+    head = page_head("page")
+    assert "overflow-x: auto" in head.split(".card {")[1].split("}")[0]
+    narrow = head.split("@media (max-width: 600px)")[1]
+    assert "td.pass, td.fail { overflow-wrap: normal" in narrow, "they stood one letter below the other"
+
+
+def test_the_sky_of_an_animation_is_dark_on_a_dark_page() -> None:
+    head = page_head("page")
+    assert head.count("--sky:") == 2 and "linear-gradient(var(--sky), var(--ground))" in head
 
 
 def test_plots_are_drawn_by_the_small_bundle_in_the_version_that_make_names() -> None:
