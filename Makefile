@@ -41,7 +41,7 @@ echo "The installation failed; the reason stands above. What to do:"; \
 echo "  no network or index:  check it, then run make again; packages that are there are kept"; \
 echo "  no space:             it needs 2 GB under $(CURDIR)/$(VENV)"; \
 echo "  half an environment:  make clean, then make again"; \
-echo "  no wheel found:       Linux x86_64 or aarch64 with Python 3.11 or 3.12: make PYTHON=python3.12"; \
+echo "  no wheel found:       Linux x86_64 or aarch64 with Python 3.11 to 3.13: make PYTHON=python3.12"; \
 exit 1
 endef
 
@@ -118,8 +118,8 @@ clean:
 	find contact_mpc launch test -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(ENVIRONMENT):
-	@$(PYTHON) -c "import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))" || \
-	  { echo "$(PYTHON) is not Python 3.11 or 3.12; give one: make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c "import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))" || \
+	  { echo "$(PYTHON) is not Python 3.11, 3.12 or 3.13; give one: make PYTHON=python3.12"; exit 1; }
 ifdef ROS_DISTRO
 	@$(PYTHON) -c "import rclpy" 2>&1 | tail -1 || \
 	  { echo "ROS 2 $(ROS_DISTRO) is sourced, but $(PYTHON) cannot import its rclpy: give its Python with"; \

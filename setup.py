@@ -73,7 +73,7 @@ setup(
     maintainer="contact_mpc developers",
     maintainer_email="contact_mpc@example.org",
     license="BSD-3-Clause",
-    python_requires=">=3.11,<3.13",
+    python_requires=">=3.11,<3.14",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
     package_data={NAME: ["py.typed"], f"{NAME}.report": ["assets/*"]},
     data_files=data_files(),

@@ -67,11 +67,11 @@ def check_software() -> Iterator[Check]:
 
 
 def check_python() -> Check:
-    """Python 3.11 and 3.12 are tested."""
+    """Python 3.11 to 3.13 are tested."""
     version = sys.version_info
     found = f"{version.major}.{version.minor}.{version.micro} at {sys.executable}"
-    status: Status = "ok" if (3, 11) <= version[:2] <= (3, 12) else "warn"
-    return Check("python", status, found, "demo", "" if status == "ok" else "use Python 3.11 or 3.12")
+    status: Status = "ok" if (3, 11) <= version[:2] <= (3, 13) else "warn"
+    return Check("python", status, found, "demo", "" if status == "ok" else "use Python 3.11, 3.12 or 3.13")
 
 
 def normalised(name: str) -> str:
