@@ -142,14 +142,14 @@ def _compile_horizon(_engine: str) -> None:
     from numba import typeof
 
     from contact_mpc.dynamics.contact_dynamics import lay_out
-    from contact_mpc.optimisation.horizon import build_bounds, build_weights, improve, make_horizon
+    from contact_mpc.optimisation.horizon import build_limits, build_weights, improve, make_horizon
     from contact_mpc.task.task import load_task
 
     system = load_task(TASK).system
     model = lay_out(system)
     hz, weights = make_horizon(model, system.n_q, 2), build_weights(system, 1.0, 1.0, 1.0, 1.0, 1.0)
-    bounds = build_bounds(system, 0.0, 1.0, 1.0)
-    improve.compile(tuple(typeof(item) for item in (model, hz, weights, bounds, 1.0, 1.0)))
+    limits = build_limits(system, 0.0, 1.0, 1.0)
+    improve.compile(tuple(typeof(item) for item in (model, hz, weights, limits, 1.0, 1.0)))
 
 
 def _say_what_is_compiled() -> None:

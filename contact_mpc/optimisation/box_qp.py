@@ -2,7 +2,7 @@
 
     min 1/2 x' (D + M' M) x + f' x   subject to   lower <= x <= upper
 
-x holds T stages of n_a commands. D, the cost of commands and of their changes, is tridiagonal in the stages of each
+x holds T steps of n_a commands. D, the cost of commands and of their changes, is tridiagonal in the steps of each
 command; M (m, n), the scaled sensitivity of the object, has few rows. At each iterate the variables that sit at a
 bound with the gradient pushing outwards are held; the Newton step in the others comes from the m x m system of the
 Woodbury identity, (D + M'M)^-1 = D^-1 - D^-1 M' (I + M D^-1 M')^-1 M D^-1, and is projected with a backtracking search.
@@ -29,11 +29,11 @@ SUFFICIENT_DECREASE = 0.1
 SMALLEST_STEP = 1e-8
 
 
-class StagedHessian(NamedTuple):
+class HorizonHessian(NamedTuple):
     """D + M'M.
 
-    diagonal : (n,) of D;  coupling : (n,) with D[i, i - n_a] = coupling[i], 0 in the first stage
-    M : (m, n);  n_a : commands per stage
+    diagonal : (n,) of D;  coupling : (n,) with D[i, i - n_a] = coupling[i], 0 in the first step
+    M : (m, n);  n_a : commands per step
     """
 
     diagonal: FloatArray
@@ -43,7 +43,7 @@ class StagedHessian(NamedTuple):
 
 
 @njit(**INNER)
-def program_gradient(H: StagedHessian, f: FloatArray, x: FloatArray, g: FloatArray) -> None:
+def program_gradient(H: HorizonHessian, f: FloatArray, x: FloatArray, g: FloatArray) -> None:
     """Write g = H x + f."""
     n, n_a = x.shape[0], H.n_a
     for i in range(n):
@@ -69,7 +69,7 @@ def program_objective(f: FloatArray, x: FloatArray, g: FloatArray) -> float:
 
 
 @njit(**INNER)
-def _solve_tridiagonal(H: StagedHessian, free: NDArray[np.bool_], X: FloatArray) -> bool:
+def _solve_tridiagonal(H: HorizonHessian, free: NDArray[np.bool_], X: FloatArray) -> bool:
     """Replace the free rows of X (n, k) by D_free^-1 X (Thomas' algorithm per command); False if not definite."""
     n, n_a = H.diagonal.shape[0], H.n_a
     pivot = np.empty(n)
@@ -98,7 +98,7 @@ def _solve_tridiagonal(H: StagedHessian, free: NDArray[np.bool_], X: FloatArray)
 
 
 @njit(**INNER)
-def _newton_direction(H: StagedHessian, g: FloatArray, free: NDArray[np.bool_], step: FloatArray) -> bool:
+def _newton_direction(H: HorizonHessian, g: FloatArray, free: NDArray[np.bool_], step: FloatArray) -> bool:
     """Write the Newton step of the free variables, 0 for the others; False where their Hessian is not definite."""
     m, n = H.M.shape
     X = np.zeros((n, m + 1))  # D^-1 [M', -g]
@@ -132,7 +132,7 @@ def _newton_direction(H: StagedHessian, g: FloatArray, free: NDArray[np.bool_], 
 
 @njit(**INNER)
 def _descent_direction(
-    H: StagedHessian,
+    H: HorizonHessian,
     g: FloatArray,
     x: FloatArray,
     lower: FloatArray,
@@ -169,7 +169,7 @@ def _descent_direction(
 
 @njit(**COMPILED)
 def solve_box_qp(
-    H: StagedHessian, f: FloatArray, lower: FloatArray, upper: FloatArray, x: FloatArray
+    H: HorizonHessian, f: FloatArray, lower: FloatArray, upper: FloatArray, x: FloatArray
 ) -> tuple[int, int, float]:
     """Solve in place from x (n,); return (status, factorisations, largest projected gradient)."""
     n = x.shape[0]

@@ -13,7 +13,7 @@ from numba import njit
 
 from contact_mpc.optimisation.box_qp import (
     BOX_CONVERGED,
-    StagedHessian,
+    HorizonHessian,
     program_gradient,
     program_objective,
     solve_box_qp,
@@ -28,7 +28,7 @@ SMALLEST_STEP = 1e-6
 
 @njit(**INNER)
 def _objective(
-    H: StagedHessian, f: FloatArray, rows: FloatArray, level: FloatArray, x: FloatArray, g: FloatArray
+    H: HorizonHessian, f: FloatArray, rows: FloatArray, level: FloatArray, x: FloatArray, g: FloatArray
 ) -> float:
     program_gradient(H, f, x, g)
     value = program_objective(f, x, g)
@@ -48,7 +48,7 @@ def _dot(a: FloatArray, b: FloatArray) -> float:
 
 @njit(**COMPILED)
 def solve_hinged_qp(
-    H: StagedHessian,
+    H: HorizonHessian,
     f: FloatArray,
     rows: FloatArray,
     level: FloatArray,
@@ -86,7 +86,7 @@ def solve_hinged_qp(
         if is_settled:
             return BOX_CONVERGED, factorisations, done
         target[:] = x
-        program = StagedHessian(H.diagonal, H.coupling, M[:count], H.n_a)
+        program = HorizonHessian(H.diagonal, H.coupling, M[:count], H.n_a)
         status, used, _residual = solve_box_qp(program, g, lower, upper, target)
         factorisations += used
         if status != BOX_CONVERGED:

@@ -7,7 +7,7 @@
 
 with e_k the tangent difference of the object to its reference and its change A .. B du (to first order in e). The
 stretch of the joints' springs at the end of a step is bounded about the roll-out's joints, as if these stayed where
-they are: exact when iterations have settled. Where the bounds contradict each other, that of the first step goes
+they are: exact when iterations have settled. Where the limits contradict each other, that of the first step goes
 before the limits, both before the trust region, and this before the stretch, which a solve then only comes nearer.
 A `ContactTrust` adds one-sided costs on the contact forces, a `LoadCost` on the stretch of the joints' springs, both
 with the same linearisation.
@@ -29,7 +29,7 @@ from contact_mpc.dynamics.smoothed.quadratic import Model
 from contact_mpc.model.kinematic_tree import FREE, REVOLUTE, Tree
 from contact_mpc.model.rotations import quaternion_log, quaternion_multiply
 from contact_mpc.model.system import System
-from contact_mpc.optimisation.box_qp import StagedHessian, solve_box_qp
+from contact_mpc.optimisation.box_qp import HorizonHessian, solve_box_qp
 from contact_mpc.optimisation.contact_trust import ContactTrust, make_contact_trust, record_cones, write_hinges
 from contact_mpc.optimisation.hinged_qp import solve_hinged_qp
 from contact_mpc.optimisation.load_cost import LoadCost, count_loads, write_loads
@@ -75,12 +75,12 @@ def build_weights(
     `load` counts where springs carry more than `load_share` of the effort limits.
     """
     kinds, ones = system.tree.dof_kind[: system.n_v_u], np.ones(system.n_a)
-    Q = np.where(kinds == REVOLUTE, rotation, position)
+    W_e = np.where(kinds == REVOLUTE, rotation, position)
     cost = LoadCost(load_share * system.tau_max_nm / system.kp, load)
-    return Weights(Q, terminal_scale * Q, command * ones, rate * ones, cost)
+    return Weights(W_e, terminal_scale * W_e, command * ones, rate * ones, cost)
 
 
-def build_bounds(system: System, margin: float, trust: float, first_step: float | FloatArray) -> CommandLimits:
+def build_limits(system: System, margin: float, trust: float, first_step: float | FloatArray) -> CommandLimits:
     """Return the joint limits less a margin, trust region and bound of the first change, any stretch; rad (m)."""
     ones = np.ones(system.n_a)
     return CommandLimits(
@@ -112,7 +112,7 @@ class Horizon(NamedTuple):
     B: Annotated[FloatArray, Shape("T", "n_v", "n_a")]
     X: Annotated[FloatArray, Shape("n_v", "n_v + n_a")]
     error: Annotated[FloatArray, Shape("T", "n_u")]
-    H: StagedHessian
+    H: HorizonHessian
     f: Annotated[FloatArray, Shape("T * n_a")]
     status: Annotated[NDArray[np.int64], Shape("T", dtype=np.int64)]
     counts: Annotated[NDArray[np.int64], Shape(3, dtype=np.int64)]
@@ -127,7 +127,7 @@ def make_horizon(model: Model, n_q: int, T: int, contact_trust: ContactTrust | N
     n_v, n_a, n_c, n_u = model.tree.dof_body.shape[0], model.K.shape[0], model.mu.shape[0], model.n_v_u
     if contact_trust is None:
         contact_trust = make_contact_trust(model, T, np.full(n_c, -1), 0.0)
-    H = StagedHessian(np.zeros(T * n_a), np.zeros(T * n_a), np.zeros((T * n_u, T * n_a)), n_a)
+    H = HorizonHessian(np.zeros(T * n_a), np.zeros(T * n_a), np.zeros((T * n_u, T * n_a)), n_a)
     sizes = {"T": T, "n_q": n_q, "n_v": n_v, "n_a": n_a, "n_c": n_c, "n_u": n_u}
     hz = allocate(Horizon, sizes, H=H, newton=make_newton(model), contact_trust=contact_trust, roll_out_code=NO_CODE)
     return hz._replace(roll_out_code=ROLL_OUT.address(model, hz, 1.0, 1.0, True))
@@ -222,40 +222,40 @@ def _assemble_program(model: Model, hz: Horizon, weights: Weights) -> None:
 
 
 @njit(**COMPILED)
-def improve(model: Model, hz: Horizon, weights: Weights, bounds: CommandLimits, kappa: float, tolerance: float) -> bool:
+def improve(model: Model, hz: Horizon, weights: Weights, limits: CommandLimits, kappa: float, tolerance: float) -> bool:
     """Do one iteration: roll out, linearise, solve for du, add it to u. False where a step of the model fails."""
     if not take_roll_out(hz.roll_out_code, (model, hz, kappa, tolerance, True)):
         return False
-    solve_program(model, hz, weights, bounds)
+    solve_program(model, hz, weights, limits)
     return True
 
 
 @njit(**INNER)
-def _bound_changes(hz: Horizon, bounds: CommandLimits, lower: FloatArray, upper: FloatArray) -> None:
+def _bound_changes(hz: Horizon, limits: CommandLimits, lower: FloatArray, upper: FloatArray) -> None:
     """Write the limits (T n_a,) of du."""
     T, n_a = hz.u.shape
     n_q_u = hz.q.shape[1] - n_a
     for k in range(T):
         for a in range(n_a):
             i, u = k * n_a + a, hz.u[k, a]
-            low, high = bounds.lower[a] - u, bounds.upper[a] - u
+            low, high = limits.lower[a] - u, limits.upper[a] - u
             if k == 0:
-                first, last = hz.u_before[a] - bounds.first_step[a] - u, hz.u_before[a] + bounds.first_step[a] - u
+                first, last = hz.u_before[a] - limits.first_step[a] - u, hz.u_before[a] + limits.first_step[a] - u
                 low, high = min(max(low, first), last), min(max(high, first), last)
-            low, high = min(max(-bounds.trust[a], low), high), min(max(bounds.trust[a], low), high)
+            low, high = min(max(-limits.trust[a], low), high), min(max(limits.trust[a], low), high)
             stretch = u - hz.q[k + 1, n_q_u + a]
-            lower[i] = min(max(low, bounds.stretch_min[a] - stretch), high)
-            upper[i] = max(min(high, bounds.stretch_max[a] - stretch), low)
+            lower[i] = min(max(low, limits.stretch_min[a] - stretch), high)
+            upper[i] = max(min(high, limits.stretch_max[a] - stretch), low)
 
 
 @njit(**COMPILED)
-def solve_program(model: Model, hz: Horizon, weights: Weights, bounds: CommandLimits) -> None:
+def solve_program(model: Model, hz: Horizon, weights: Weights, limits: CommandLimits) -> None:
     """Solve for du at the roll-out and linearisation that hz holds, whoever computed them, and add it to u."""
     _weighted_sensitivities(model, hz, weights)
     _assemble_program(model, hz, weights)
     T, n_a = hz.u.shape
     lower, upper, du = np.empty(T * n_a), np.empty(T * n_a), np.zeros(T * n_a)
-    _bound_changes(hz, bounds, lower, upper)
+    _bound_changes(hz, limits, lower, upper)
     stretch = hz.u - hz.q[1:, hz.q.shape[1] - n_a :]
     forces, loads = hz.contact_trust.level.shape[0], count_loads(weights.load, stretch)
     if forces + loads > 0:

@@ -21,7 +21,7 @@ from contact_mpc.model.system import System
 from contact_mpc.optimisation.horizon import (
     Horizon,
     Weights,
-    build_bounds,
+    build_limits,
     build_weights,
     forget_solution,
     make_horizon,
@@ -133,10 +133,10 @@ def optimise_commands(
         nominal = hz.u.copy()
         feasible = roll(hz, kappa, True)
         if feasible:
-            bounds = build_bounds(
+            limits = build_limits(
                 system, config.limit_margin_rad, scale * config.trust_region_rad, system.v_max * config.h_s
             )
-            solve_program(model, hz, weights, bounds)
+            solve_program(model, hz, weights, limits)
         cost = tracking_cost(weights, problem, hz.error, nominal, hz.q[1:]) if feasible else np.inf
         costs.append(cost)
         if cost < best_cost:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csc_matrix
 
-from contact_mpc.optimisation.box_qp import BOX_CONVERGED, BOX_NOT_DEFINITE, StagedHessian, solve_box_qp
+from contact_mpc.optimisation.box_qp import BOX_CONVERGED, BOX_NOT_DEFINITE, HorizonHessian, solve_box_qp
 
 GRADIENT_TOLERANCE = 2e-6  # relative to the largest |f|; the solver stops at 1e-9, at 1e-6 where round-off stops it
 SENSITIVITIES = (0.0, 1.0, 300.0)  # of M against D of order 1: the Hessian's condition is about their square
@@ -15,7 +15,7 @@ SENSITIVITIES = (0.0, 1.0, 300.0)  # of M against D of order 1: the Hessian's co
 
 def random_program(
     seed: int, stages: int, n_a: int, rows: int, sensitivity: float
-) -> tuple[StagedHessian, np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[HorizonHessian, np.ndarray, np.ndarray, np.ndarray]:
     """Costs of commands and of their changes, a sensitivity of few rows, a box around 0."""
     rng, n = np.random.default_rng(seed), stages * n_a
     rate = rng.uniform(0.0, 2.0, n_a)
@@ -23,16 +23,16 @@ def random_program(
     diagonal = (rng.uniform(0.5, 1.5, (stages, n_a)) + rate * count).ravel()
     coupling = np.concatenate([np.zeros(n_a), np.tile(-rate, stages - 1)])
     lower = -rng.uniform(0.0, 1.0, n)
-    hessian = StagedHessian(diagonal, coupling, sensitivity * rng.normal(size=(rows, n)), n_a)
+    hessian = HorizonHessian(diagonal, coupling, sensitivity * rng.normal(size=(rows, n)), n_a)
     return hessian, (1.0 + sensitivity) * rng.normal(0.0, 3.0, n), lower, lower + rng.uniform(0.0, 1.5, n)
 
 
-def dense(H: StagedHessian) -> np.ndarray:
+def dense(H: HorizonHessian) -> np.ndarray:
     lower = np.diag(H.coupling[H.n_a :], -H.n_a) if len(H.coupling) > H.n_a else np.zeros((len(H.coupling),) * 2)
     return np.diag(H.diagonal) + lower + lower.T + H.M.T @ H.M
 
 
-def solve(H: StagedHessian, f: np.ndarray, lower: np.ndarray, upper: np.ndarray, start: float = 0.0) -> np.ndarray:
+def solve(H: HorizonHessian, f: np.ndarray, lower: np.ndarray, upper: np.ndarray, start: float = 0.0) -> np.ndarray:
     x = np.full(len(f), start)
     status, _, _ = solve_box_qp(H, f, lower, upper, x)
     assert status == BOX_CONVERGED

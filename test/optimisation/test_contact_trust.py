@@ -14,7 +14,7 @@ from contact_mpc.optimisation.contact_trust import make_contact_trust
 from contact_mpc.optimisation.horizon import (
     CommandLimits,
     Horizon,
-    build_bounds,
+    build_limits,
     build_weights,
     forget_solution,
     improve,
@@ -42,7 +42,7 @@ def problem(task: TaskConfig, weight: float) -> tuple[Model, Horizon]:
 
 
 def box(task: TaskConfig, trust: float) -> CommandLimits:
-    return build_bounds(task.system, 0.0, trust, 1.0)
+    return build_limits(task.system, 0.0, trust, 1.0)
 
 
 def test_rows_are_the_derivatives_of_forces_and_cones(each_task: TaskConfig, check_jacobian: Callable) -> None:

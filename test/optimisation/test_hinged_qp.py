@@ -5,21 +5,21 @@ import numpy as np
 import pytest
 from scipy.sparse import csc_matrix
 
-from contact_mpc.optimisation.box_qp import BOX_CONVERGED, BOX_NOT_DEFINITE, StagedHessian, solve_box_qp
+from contact_mpc.optimisation.box_qp import BOX_CONVERGED, BOX_NOT_DEFINITE, HorizonHessian, solve_box_qp
 from contact_mpc.optimisation.hinged_qp import solve_hinged_qp
 
 STAGES, N_A, HINGES = 5, 4, 12
 N = STAGES * N_A
 
 
-def random_program(seed: int) -> tuple[StagedHessian, np.ndarray, np.ndarray, np.ndarray]:
+def random_program(seed: int) -> tuple[HorizonHessian, np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     coupling = np.concatenate([np.zeros(N_A), np.full(N - N_A, -0.5)])
-    hessian = StagedHessian(rng.uniform(2.0, 3.0, N), coupling, rng.normal(size=(6, N)), N_A)
+    hessian = HorizonHessian(rng.uniform(2.0, 3.0, N), coupling, rng.normal(size=(6, N)), N_A)
     return hessian, rng.normal(0.0, 3.0, N), -rng.uniform(0.2, 1.0, N), rng.uniform(0.2, 1.0, N)
 
 
-def dense(H: StagedHessian) -> np.ndarray:
+def dense(H: HorizonHessian) -> np.ndarray:
     off = np.diag(H.coupling[N_A:], -N_A)
     return np.diag(H.diagonal) + off + off.T + H.M.T @ H.M
 

@@ -7,7 +7,7 @@ import numpy as np
 from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.optimisation.horizon import (
     Horizon,
-    build_bounds,
+    build_limits,
     build_weights,
     forget_solution,
     improve,
@@ -70,7 +70,7 @@ def test_springs_are_spared() -> None:
         hz.u_ref[:] += 0.05
         w = build_weights(system, 0.0, 0.0, 1.0, 10.0, 0.0, weight, 0.25)
         for _ in range(60):
-            assert improve(model, hz, w, build_bounds(system, 0.0, 0.01, 1.0), KAPPA, 1e-10)
+            assert improve(model, hz, w, build_limits(system, 0.0, 0.01, 1.0), KAPPA, 1e-10)
         assert roll_out(model, hz, KAPPA, 1e-10, False)
         largest[weight] = np.max(np.abs(system.kp * stretch(hz)) / system.tau_max_nm)
     assert largest[0.0] > 1.5

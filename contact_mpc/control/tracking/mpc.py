@@ -10,7 +10,7 @@ from contact_mpc.geometry.fingers import closest_pair_per_finger, finger_rows
 from contact_mpc.model.gravity_torque import GravityTorque
 from contact_mpc.model.system import System
 from contact_mpc.optimisation.contact_trust import make_contact_trust
-from contact_mpc.optimisation.horizon import build_bounds, build_weights, forget_solution, improve, make_horizon
+from contact_mpc.optimisation.horizon import build_limits, build_weights, forget_solution, improve, make_horizon
 from contact_mpc.settings.arrays import FloatArray
 
 
@@ -31,7 +31,7 @@ class Mpc:
         self._matching = ContactMatching(system, self.model, config.contact_reach_m, config.minimum_gap_m)
 
     def tune(self, config: TrackerConfig) -> None:
-        """Take weights and bounds of another configuration from the next solve on; its model and horizon are as before.
+        """Take weights and limits of another configuration from the next solve on; its model and horizon are as before.
 
         Arrays of the same shapes and types: nothing is compiled.
         """
@@ -40,7 +40,7 @@ class Mpc:
             self.system, config.object_rotation_weight, config.object_position_weight, config.terminal_scale,
             config.command_weight, config.rate_weight,
         )  # fmt: skip
-        self.bounds = build_bounds(
+        self.limits = build_limits(
             self.system, config.limit_margin_rad, config.trust_region_rad, config.command_rate_rad_s * config.h_s
         )
 
@@ -115,14 +115,14 @@ class Mpc:
         weight = np.zeros(self.system.n_a)
         self._gravity.compute(q[self.system.n_q_u :], weight)
         limit = self.config.torque_share * self.system.tau_max_nm
-        self.bounds.stretch_min[:] = (-limit - weight) / self.system.kp
-        self.bounds.stretch_max[:] = (limit - weight) / self.system.kp
+        self.limits.stretch_min[:] = (-limit - weight) / self.system.kp
+        self.limits.stretch_max[:] = (limit - weight) / self.system.kp
 
     def improve(self) -> bool:
         """Do one iteration (roll-out with A and B, box program) in one compiled call."""
         config = self.config
         succeeded = improve(
-            self.model, self.horizon, self.weights, self.bounds, config.kappa_per_j, config.newton_tolerance
+            self.model, self.horizon, self.weights, self.limits, config.kappa_per_j, config.newton_tolerance
         )
         return bool(succeeded)
 

@@ -31,7 +31,7 @@ def lifted(task: TaskConfig) -> np.ndarray:
 def test_without_them_the_program_has_no_rows_and_no_limits_of_stretch(each_task: TaskConfig) -> None:
     mpc = solved(each_task)
     assert mpc.horizon.contact_trust.watched.size == mpc.horizon.contact_trust.rows.size == 0
-    assert np.all(np.isinf(mpc.bounds.stretch_max)) and np.all(np.isinf(mpc.bounds.stretch_min))
+    assert np.all(np.isinf(mpc.limits.stretch_max)) and np.all(np.isinf(mpc.limits.stretch_min))
 
 
 def test_fingers_out_of_reach_are_not_in_the_trust_region() -> None:
@@ -53,5 +53,5 @@ def test_springs_and_weight_together_stay_within_the_share_of_the_limits(each_ta
     weight = np.zeros(system.n_a)
     GravityTorque(system).compute(each_task.start_q[system.n_q_u :], weight)
     limit = share * system.tau_max_nm
-    np.testing.assert_allclose(system.kp * mpc.bounds.stretch_max + weight, limit, atol=1e-12)
-    np.testing.assert_allclose(system.kp * mpc.bounds.stretch_min + weight, -limit, atol=1e-12)
+    np.testing.assert_allclose(system.kp * mpc.limits.stretch_max + weight, limit, atol=1e-12)
+    np.testing.assert_allclose(system.kp * mpc.limits.stretch_min + weight, -limit, atol=1e-12)

@@ -99,11 +99,11 @@ class AdmmMpc(Mpc):
 
     def _box(self, u_before: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the limits (T, n_a) of the commands: joints, rate, and the trust region about the last solution."""
-        T, bounds = self.horizon.u.shape[0], self.bounds
-        reach = np.arange(1, T + 1)[:, None] * bounds.first_step
-        low, high = np.maximum(bounds.lower, u_before - reach), np.minimum(bounds.upper, u_before + reach)
+        T, limits = self.horizon.u.shape[0], self.limits
+        reach = np.arange(1, T + 1)[:, None] * limits.first_step
+        low, high = np.maximum(limits.lower, u_before - reach), np.minimum(limits.upper, u_before + reach)
         nominal = np.clip(self.u, low, np.maximum(low, high))
-        return np.maximum(low, nominal - bounds.trust), np.minimum(high, nominal + bounds.trust)
+        return np.maximum(low, nominal - limits.trust), np.minimum(high, nominal + limits.trust)
 
     def _iterate(self, problem: Condensed, lower: FloatArray, upper: FloatArray, iterations: int) -> FloatArray:
         admm, (T, n_a) = self.admm, lower.shape

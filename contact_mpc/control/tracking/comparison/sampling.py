@@ -101,8 +101,8 @@ class SamplingMpc(Mpc):
 
     def _clip(self, u: FloatArray, u_before: FloatArray) -> FloatArray:
         """Return commands (S, T, n_a) within the joint limits and the rate from the command in force."""
-        reach = np.arange(1, u.shape[1] + 1)[:, None] * self.bounds.first_step
-        low, high = np.maximum(self.bounds.lower, u_before - reach), np.minimum(self.bounds.upper, u_before + reach)
+        reach = np.arange(1, u.shape[1] + 1)[:, None] * self.limits.first_step
+        low, high = np.maximum(self.limits.lower, u_before - reach), np.minimum(self.limits.upper, u_before + reach)
         return np.clip(u, low, np.maximum(low, high))
 
     def _cost(

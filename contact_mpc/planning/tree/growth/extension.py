@@ -5,7 +5,7 @@ from numba import njit, types
 
 from contact_mpc.dynamics.smoothed.newton import Newton
 from contact_mpc.dynamics.smoothed.quadratic import Model
-from contact_mpc.optimisation.box_qp import StagedHessian
+from contact_mpc.optimisation.box_qp import HorizonHessian
 from contact_mpc.optimisation.hinged_qp import solve_hinged_qp
 from contact_mpc.optimisation.horizon import object_error_into
 from contact_mpc.planning.tree.growth.arrays import (
@@ -73,7 +73,7 @@ def extension_command(model: Model, tree: Tree, growth: Growth, node: int, targe
         wanted[i] /= growth.gamma_scale[i]
         for a in range(n_a):
             weighted[i, a] = B[i, a] / growth.gamma_scale[i]
-    H = StagedHessian(np.full(n_a, growth.gamma), np.zeros(n_a), weighted, n_a)
+    H = HorizonHessian(np.full(n_a, growth.gamma), np.zeros(n_a), weighted, n_a)
     f = -(weighted.T @ wanted)
     du[:] = 0.0
     rows, level = _load_rows(tree, growth, node)

@@ -114,12 +114,12 @@ def global_distances_into(
         out[node] = 0.5 * total
 
 
-def reachable_set(mu_u: FloatArray, B_u: FloatArray, epsilon: float, directions: FloatArray) -> FloatArray:
+def reachable_set(c_u: FloatArray, B_u: FloatArray, epsilon: float, directions: FloatArray) -> FloatArray:
     """Return the boundary points of R_eps projected along `directions`, in the tangent space at q_bar.
 
     Parameters
     ----------
-    mu_u : (n_v_u,) array
+    c_u : (n_v_u,) array
         Displacement of the object at du = 0.
     B_u : (n_v_u, n_a) array
         Object rows of B.
@@ -131,8 +131,8 @@ def reachable_set(mu_u: FloatArray, B_u: FloatArray, epsilon: float, directions:
     Returns
     -------
     (n, n_v_u) array
-        mu_u + eps B_u B_u' d / |B_u' d|, the farthest point of the set along d.
+        c_u + eps B_u B_u' d / |B_u' d|, the farthest point of the set along d.
     """
     commands = directions @ B_u
     length = np.maximum(np.linalg.norm(commands, axis=1, keepdims=True), 1e-12)
-    return np.asarray(mu_u + epsilon * (commands / length) @ B_u.T)
+    return np.asarray(c_u + epsilon * (commands / length) @ B_u.T)

@@ -74,16 +74,16 @@ def write_node(
 ) -> bool:
     """Fill row `node` with a configuration, its command and its metric; False where there is no metric."""
     n_v, n_a = ws.dq.shape[0], u.shape[0]
-    mu = np.empty(q.shape[0])
-    if not smoothed_step(model, ws, tree, growth, q, u, mu):
+    q_next = np.empty(q.shape[0])
+    if not smoothed_step(model, ws, tree, growth, q, u, q_next):
         return False
     X, A, B = np.empty((n_v, n_v + n_a)), np.empty((n_v, n_v)), np.empty((n_v, n_a))
     take_derivatives(model.codes.derivatives, (model, ws, growth.kappa_smoothed, X, A, B))
     tree.q[node], tree.u[node] = q, u
-    _write_stretch(tree, node, mu, B)
+    _write_stretch(tree, node, q_next, B)
     tree.refusals[node], tree.regrasps[node] = 0.0, 0.0
     global_distances_into(model.tree, growth.weight, tree.q[node : node + 1], 1, goal, tree.goal_distance[node:])
-    return write_metric(tree.metrics, node, mu, B, growth.gamma * growth.gamma_scale**2)
+    return write_metric(tree.metrics, node, q_next, B, growth.gamma * growth.gamma_scale**2)
 
 
 WRITE_NODE = SeparateCode(write_node, types.boolean)
@@ -91,10 +91,10 @@ take_node = WRITE_NODE.call
 
 
 @njit(inline="always", **INNER)
-def _write_stretch(tree: Tree, node: int, mu: FloatArray, B: FloatArray) -> None:
+def _write_stretch(tree: Tree, node: int, q_next: FloatArray, B: FloatArray) -> None:
     """Write u - q_a of the smoothed step and its derivative by the command."""
     n_a = tree.u.shape[1]
-    tree.stretch[node] = tree.u[node] - mu[mu.shape[0] - n_a :]
+    tree.stretch[node] = tree.u[node] - q_next[q_next.shape[0] - n_a :]
     tree.stretch_B[node] = np.eye(n_a) - B[B.shape[0] - n_a :]
 
 
