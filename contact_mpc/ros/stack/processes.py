@@ -1,6 +1,7 @@
 """One operating-system process per node: started with its own log, watched, and ended on every path."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from contact_mpc.settings.threads import SINGLE_THREADED
 
 TAIL_LINES = 12
 POLL_S = 0.02
+LEAST_FREE_BYTES = 1_000_000  # with less a recorder has ended, or soon will
 
 
 class NodeProcess:
@@ -68,7 +70,17 @@ class NodeProcess:
     def tail(self) -> str:
         """Return the last lines of the log, indented."""
         lines = self.log.read_text(errors="replace").splitlines()[-TAIL_LINES:]
-        return "\n".join(f"  {line}" for line in lines) or "  (empty)"
+        shown = "\n".join(f"  {line}" for line in lines) or "  (empty)"
+        return f"{shown}\n  {self._full_disk()}" if self._full_disk() else shown
+
+    def _full_disk(self) -> str:
+        """Return what to do where the log is on a full disk, which cuts what nodes record and what they say of it."""
+        free = shutil.disk_usage(self.log.parent).free
+        if free >= LEAST_FREE_BYTES:
+            return ""
+        return (
+            f"no space left on the disk of {self.log.parent} ({free // 1000} kB): free some, or give another --record"
+        )
 
     def errors(self) -> str:
         """Return what the node itself called an error, or the end of its log."""

@@ -1,13 +1,18 @@
 """Starting processes of nodes: an interrupt never separates a process from its owner."""
 
+import os
 import signal
+from collections import namedtuple
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("rclpy")
 
-from contact_mpc.ros.stack.processes import interrupts_deferred
+from contact_mpc.errors import StackError
+from contact_mpc.ros.stack import processes
+from contact_mpc.ros.stack.processes import NodeProcess, interrupts_deferred
 
 
 @pytest.fixture(autouse=True)
@@ -32,3 +37,18 @@ def test_the_handlers_are_those_of_before_after_an_error() -> None:
     with pytest.raises(OSError, match="no such node"), interrupts_deferred():
         raise OSError("no such node")
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+def test_a_node_that_ends_on_a_full_disk_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its log was on that disk, too: "(empty)" was all that a run told."""
+    usage = namedtuple("usage", "total used free")
+    node = NodeProcess("no_such_node", [], tmp_path / "node.log", dict(os.environ))
+    node.wait()
+    node.log.write_text("")
+    with pytest.raises(StackError, match=r"\(empty\)$"):
+        node.check()
+    monkeypatch.setattr(processes.shutil, "disk_usage", lambda _: usage(3_000_000, 2_990_000, 10_000))
+    with pytest.raises(
+        StackError, match=r"no space left on the disk of .* \(10 kB\): free some, or give another --record"
+    ):
+        node.check()
