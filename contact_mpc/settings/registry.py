@@ -93,6 +93,14 @@ class Registry(Generic[T]):
         needs = self[name].needs
         return not needs or find_spec(needs) is not None
 
+    def require(self, name: str) -> None:
+        """Raise ConfigError where an implementation is unknown or its package is not installed."""
+        name = self.check(name)
+        entry = self._entries.get(name)  # none of "module:name"
+        if entry is not None and entry.needs and find_spec(entry.needs) is None:
+            advice = install_command({entry.extra: None})
+            raise self._error(f"{self.what} '{name}' needs {entry.needs}; install with: {advice}")
+
     def load(self, name: str) -> T:
         """Return the implementation; its module is imported now.
 
@@ -101,10 +109,8 @@ class Registry(Generic[T]):
         ConfigError
             It is unknown, its package is not installed, or there is no such module or name in it.
         """
+        self.require(name)
         entry = self[name]
-        if entry.needs and find_spec(entry.needs) is None:
-            advice = install_command({entry.extra: None})
-            raise self._error(f"{self.what} '{name}' needs {entry.needs}; install with: {advice}")
         module, _, attribute = entry.target.partition(":")
         try:
             found: Any = getattr(import_module(module), attribute)

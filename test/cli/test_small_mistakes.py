@@ -20,7 +20,10 @@ def invoke(*arguments: str) -> tuple[int, str, str]:
 def without(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
     """Make some packages look as if they were not installed."""
     find = extras.find_spec
-    monkeypatch.setattr("contact_mpc.settings.extras.find_spec", lambda name: None if name in missing else find(name))
+    for module in ("extras", "registry"):
+        monkeypatch.setattr(
+            f"contact_mpc.settings.{module}.find_spec", lambda name: None if name in missing else find(name)
+        )
 
 
 def test_missing_packages_are_named_with_the_extra_that_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,6 +45,9 @@ def test_advice_installs_from_the_checkout_that_the_package_runs_from() -> None:
         (("replay", "no_such_bag"), "rosbags", "bags"),
         (("run", "anypulator_block"), "casadi", "contact-implicit"),
         (("plan", "anypulator_block"), "casadi", "contact-implicit"),
+        (("evaluate", "allegro_ball"), "pydrake", "drake"),
+        (("study", "tracking", "--what", "ablation"), "pydrake", "drake"),
+        (("study", "generality"), "pydrake", "drake"),
     ],
 )
 def test_a_missing_extra_is_one_line_before_work_starts(

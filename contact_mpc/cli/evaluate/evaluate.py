@@ -72,7 +72,7 @@ def evaluate(
 
     CPU time: half a second per simulated one, so 3 s for a trial of allegro_ball and 20 s for one of allegro_ball_so3.
     """
-    PLANTS.check(plant)
+    PLANTS.require(plant)
     check_backend(backend)
     require_writable(report)
     config = load_task(task).moved_by(displacement)

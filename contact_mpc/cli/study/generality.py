@@ -81,7 +81,7 @@ def generality(
 ) -> None:
     """Bring hands and objects together: grasp search, plan, disturbed trials; two minutes of CPU time per cell."""
     require_writable(report)
-    PLANTS.check(plant)
+    PLANTS.require(plant)
     compile_first(plant)
     options = CellOptions(trials, seed, samples, turn, plant)
     cells = [(hand, thing, folder, options) for hand in hands or HANDS for thing in objects or OBJECTS]

@@ -63,7 +63,7 @@ def push(
     require_writable(report)
     chosen = modes or list(MODES)
     unknown = [mode for mode in chosen if mode not in MODES]
-    PLANTS.check(plant)
+    PLANTS.require(plant)
     if unknown:
         raise ConfigError(f"--mode {unknown} is unknown; allowed: {', '.join(MODES)}")
     config = load_task(task)

@@ -75,7 +75,7 @@ def tracking(
     require_writable(report)
     if what not in STUDIES:
         raise ConfigError(f"--what {what} is unknown; allowed: {', '.join(STUDIES)}")
-    PLANTS.check(plant)
+    PLANTS.require(plant)
     check_backend(backend)
     config, store = load_task(task), OutcomeStore(out)
     parameters = params or default_parameter_file(config)
