@@ -53,7 +53,9 @@ def storage_files(path: Path) -> tuple[Path, ...]:
         raise BagError(f"{path}: no such bag; give the folder of a rosbag2 bag, or its .mcap or .db3 file")
     files = (path,) if path.is_file() else tuple(sorted(file for file in path.iterdir() if _is_storage(file)))
     if not files or not _is_storage(files[0]):
-        raise BagError(f"{path}: not a rosbag2 bag: no .mcap or .db3 file; give the folder that `--record` named")
+        inside = [str(file.parent) for file in path.glob("*/*") if _is_storage(file)]
+        there = f"; there is one in {inside[0]}" if inside else "; give the folder that `--record` named"
+        raise BagError(f"{path}: not a rosbag2 bag: no .mcap or .db3 file{there}")
     for file in files:
         if file.stat().st_size == 0:
             raise BagError(f"{file}: the file is empty: the recording stopped before its first message")

@@ -200,6 +200,7 @@ def test_damaged_chunk_ends_the_recovery_there(long_bag, tmp_path):
         (lambda p: (p.mkdir(), (p / "a.mcap").write_bytes(b"not an mcap file")), "no message can be recovered"),
         (lambda p: (p.mkdir(), (p / "a.db3").write_bytes(b"not a database")), "no message can be recovered"),
         (lambda p: p.write_text("x"), "not a rosbag2 bag"),
+        (lambda p: ((p / "bag").mkdir(parents=True), (p / "bag" / "a.mcap").touch()), "there is one in .*thing/bag"),
     ],
 )
 def test_what_is_no_bag_is_refused_with_its_path(tmp_path, make, message):
