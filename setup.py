@@ -37,6 +37,7 @@ DEV = [
     "mcap>=1.6,<2",
     "mypy>=2.4,<3",
     "pre-commit>=4.7,<5",
+    "pytest-rerunfailures>=16,<17",
     "pytest-xdist>=3.8,<4",
     "ruff>=0.17,<0.18",
     "setuptools>=70.1,<80",

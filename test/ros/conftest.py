@@ -70,6 +70,7 @@ class NodeRig:
     def connect(self, *publishers: Any, subscribers: int = 1) -> None:
         for publisher in publishers:
             self.wait_until(lambda p=publisher: p.get_subscription_count() >= subscribers, publisher.topic_name)
+        self.settle(0.1)  # a reader may know its writer a little later than the writer its reader
 
     def wait_until(self, condition: Callable[[], Any], what: str = "condition", timeout_s: float = HANG_S) -> None:
         deadline = time.monotonic() + timeout_s
