@@ -63,14 +63,14 @@ endif
 
 # What needs neither ROS nor DDS, on all cores: compiled code is shared by a cache that is locked where it is written.
 # A process that is done takes over half of what another has left. Tests that start nodes have a ROS domain each, so they
-# run beside one another, too, but for those that are about milliseconds of the clock: these come alone, at the end.
+# run beside one another, file by file, but for those that are about milliseconds of the clock: these come alone, at the end.
 # A test of nodes that fails runs once more: on a busy machine discovery may lose a message. The summary counts these.
 ROS_TESTS := test/ros test/launch
 test-core: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ROS_TESTS:%=--ignore=%)
 
 test-ros: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --reruns 1 -m "not realtime" $(ROS_TESTS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --reruns 1 -m "not realtime" $(ROS_TESTS)
 	$(BIN)/python -m pytest --reruns 1 -m realtime $(ROS_TESTS)
 
 lint: $(VENV)/.dev
