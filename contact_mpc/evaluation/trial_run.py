@@ -117,19 +117,18 @@ def run_trial(spec: EvaluationSpec, seed: int) -> TrialOutcome:
 
     The outcome depends on spec and seed alone, apart from the times of the solves.
     """
-    trial, task = spec.draw(seed), spec.case(seed).task
+    trial, case = spec.draw(seed), spec.case(seed)
     try:
-        result = run_loop(spec, seed)
+        result = run_loop(spec, seed, trial, case)
     except StackError as error:
         reasons = (f"{NO_COMMAND}: {error}",)
         ends = (np.nan, np.nan, np.nan)
-        return TrialOutcome(seed, task.axis, False, False, False, *ends, (), (), reasons, describe(trial))
-    return judge(task, trial, result)
+        return TrialOutcome(seed, case.task.axis, False, False, False, *ends, (), (), reasons, describe(trial))
+    return judge(case.task, trial, result)
 
 
-def run_loop(spec: EvaluationSpec, seed: int) -> ClosedLoopResult:
-    """Run the loop of one seed's trial; raises StackError where it ends without a command."""
-    trial, case = spec.draw(seed), spec.case(seed)
+def run_loop(spec: EvaluationSpec, seed: int, trial: Trial, case: Case) -> ClosedLoopResult:
+    """Run the loop of one seed's trial and case; raises StackError where it ends without a command."""
     return run_closed_loop(
         case.task.system, case.task, case.plan, loop_of_trial(spec, trial), perturbation=trial.perturbation, seed=seed,
         stop_when_dropped=True, stop_when_settled=case.task.has_random_goal,

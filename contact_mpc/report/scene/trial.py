@@ -32,17 +32,19 @@ def animate_trial(spec: EvaluationSpec, trial: Mapping[str, Any], name: str = ""
     name : str
         What it is a trial of, where there are several kinds.
     """
+    seed = trial["seed"]
+    case = spec.case(seed)
     try:
-        result = run_loop(spec, trial["seed"])
+        result = run_loop(spec, seed, spec.draw(seed), case)
     except StackError:
         return None
-    task = spec.case(trial["seed"]).task
-    told = f"{name}, seed {trial['seed']}" if name else f"seed {trial['seed']}"
+    told = f"{name}, seed {seed}" if name else f"seed {seed}"
     title = f"Worst trial: {told}, goal {'met' if trial['goal_met'] else 'missed'}"
     errors = f"{trial['angle_error_deg']:.2f} deg, {trial['position_error_mm']:.2f} mm at the end"
     caption = CAPTION + "; ".join((errors, *trial["reasons"]))
     times_s = np.asarray((result.t_ns - T0_NS) * 1e-9, dtype=np.float64)
-    return {"title": title, "caption": caption, "scene": scene_of_run(task.system, times_s, result.q, task.goal_pose())}
+    scene = scene_of_run(case.task.system, times_s, result.q, case.task.goal_pose())
+    return {"title": title, "caption": caption, "scene": scene}
 
 
 def scene_of_run(system: System, times_s: FloatArray, q: FloatArray, goal: Pose) -> dict[str, Any]:

@@ -71,7 +71,8 @@ class NodeProcess:
         """Return the last lines of the log, indented."""
         lines = self.log.read_text(errors="replace").splitlines()[-TAIL_LINES:]
         shown = "\n".join(f"  {line}" for line in lines) or "  (empty)"
-        return f"{shown}\n  {self._full_disk()}" if self._full_disk() else shown
+        full = self._full_disk()
+        return f"{shown}\n  {full}" if full else shown
 
     def _full_disk(self) -> str:
         """Return what to do where the log is on a full disk, which cuts what nodes record and what they say of it."""
