@@ -90,8 +90,9 @@ class MockDrives:
         elif self._gravity is not None:
             self._gravity.compute(self.q, self._weight)
         self.tau = np.clip(wanted, -self._system.tau_max_nm, self._system.tau_max_nm)
-        free = (self._inertia * self.dq + STEP_S * (self.tau - self._weight)) / (self._inertia + STEP_S * self._damping)
-        braking = STEP_S * self._friction / self._inertia
+        inertia = self._inertia + STEP_S * self._damping
+        free = (self._inertia * self.dq + STEP_S * (self.tau - self._weight)) / inertia
+        braking = STEP_S * self._friction / inertia
         self.dq = np.sign(free) * np.maximum(np.abs(free) - braking, 0.0)
         q = self.q + STEP_S * self.dq
         self.q = np.clip(q, self._system.q_min, self._system.q_max)

@@ -16,7 +16,7 @@ from rclpy.executors import Executor
 
 from contact_mpc.errors import ConfigError, InputError
 from contact_mpc.model.system_builder import load_system
-from contact_mpc.plants.mock.drives import DriveSettings, MockDrives
+from contact_mpc.plants.mock.drives import STEP_S, DriveSettings, MockDrives
 from contact_mpc.ros.driver.config import DriverConfig, Seconds
 from contact_mpc.ros.driver.device import DeviceCommands, DeviceStates
 from contact_mpc.ros.messages import conversions as messages
@@ -25,12 +25,11 @@ from contact_mpc.ros.runtime.direct_reader import DirectReader
 from contact_mpc.ros.runtime.node import ContactNode
 from contact_mpc.ros.runtime.node_process import freeze_garbage, run_node
 from contact_mpc.ros.runtime.parameters import NodeConfig
+from contact_mpc.ros.runtime.realtime import PacedDeadlines
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.task import load_task
 
-STEP_NS = 1_000_000
-BACKLOG_S = 0.02  # later than this the deadlines are shifted
 SERVICE_PERIOD_S = 0.02
 WARN_PERIOD_S = 1.0
 
@@ -113,7 +112,9 @@ class MockDriverNode(ContactNode):
         self._object = self._find_object() if config.task else None
         self._command: FloatArray | None = None
         self._reader.drain()
-        self._next_s = self._next_state_s = self._next_pose_s = self._next_service_s = time.monotonic()
+        self._next_state_s = self._next_pose_s = self._next_service_s = time.monotonic()
+        self._deadlines = PacedDeadlines(STEP_S, self._next_state_s)
+        self._epoch_ns = self._now_ns() - round(self._next_state_s * NS_PER_S)
         self._command_until_s = 0.0
         freeze_garbage()
 
@@ -137,30 +138,40 @@ class MockDriverNode(ContactNode):
         if not self.is_active:
             super().spin_some(executor)
             return
-        while (left_s := self._next_s - time.monotonic()) > 0.0:
+        while (left_s := self._deadlines.next_s - time.monotonic()) > 0.0:
             self._reader.wait(left_s)
             self._take_commands()
-        if left_s < -BACKLOG_S:
-            self._overruns += 1
-            self._next_s -= left_s
-        self._next_s += STEP_NS / NS_PER_S
         now_s = time.monotonic()
+        self._overruns += self._deadlines.meet(now_s)
         self._drives.step(self._command if now_s < self._command_until_s else None)
-        self._send(now_s)
+        self._send(self._deadlines.reached_s)
         if now_s >= self._next_service_s:
             self._next_service_s = now_s + SERVICE_PERIOD_S
+            self._follow_clock()
             self.handle_events(executor)
 
-    def _send(self, now_s: float) -> None:
+    def _send(self, time_s: float) -> None:
+        """Publish what is due, stamped with the instant that the drives have reached and not with that of sending.
+
+        Steps that are made up for come faster than 1 ms, and positions would move by more than the velocities say.
+        """
         config: MockDriverConfig = self.config
-        if now_s >= self._next_state_s:
-            self._next_state_s = max(self._next_state_s + 1.0 / config.rate_hz, now_s - BACKLOG_S)
+        stamp_ns = self._epoch_ns + round(time_s * NS_PER_S)
+        if time_s > self._next_state_s - 0.5 * STEP_S:
+            self._next_state_s = max(self._next_state_s + 1.0 / config.rate_hz, time_s)
             if self._rng.random() >= config.dropout_fraction:
                 drives = self._drives
-                self._states.publish(self._now_ns(), drives.q, drives.dq, drives.tau)
-        if self._poses is not None and self._object is not None and now_s >= self._next_pose_s:
-            self._next_pose_s = now_s + 1.0 / config.pose_rate_hz
-            self._poses.publish(messages.to_pose_stamped(self._now_ns(), *self._object))
+                self._states.publish(stamp_ns, drives.q, drives.dq, drives.tau)
+        if self._poses is not None and self._object is not None and time_s > self._next_pose_s - 0.5 * STEP_S:
+            self._next_pose_s = time_s + 1.0 / config.pose_rate_hz
+            self._poses.publish(messages.to_pose_stamped(stamp_ns, *self._object))
+
+    def _follow_clock(self) -> None:
+        """Take over what the system's clock was set by, unless this process was held up between the two readings."""
+        before_s = time.monotonic()
+        epoch_ns = self._now_ns() - round(before_s * NS_PER_S)
+        if time.monotonic() - before_s < 0.1 * STEP_S:
+            self._epoch_ns = epoch_ns
 
     def _take_commands(self) -> None:
         for topic, subscription in enumerate(self._commands):

@@ -125,6 +125,11 @@ class PacedDeadlines:
         """When the next step may be made, monotonic clock, s."""
         return max(self._deadline_s, self._earliest_s)
 
+    @property
+    def reached_s(self) -> float:
+        """The time that the steps made so far stand for, monotonic clock, s; time that was given up counts."""
+        return self._deadline_s - self._period_s
+
     def meet(self, now_s: float) -> bool:
         """Take note of a step made now; returns whether time was given up."""
         is_overrun = now_s - self._deadline_s > self.BACKLOG_S

@@ -28,8 +28,9 @@ def test_a_position_is_reached_without_much_overshoot() -> None:
     assert (rows - Q).max() < 0.1 * 1.05
 
 
-def test_a_small_torque_does_not_overcome_dry_friction_and_a_larger_one_does() -> None:
-    friction = DriveSettings(friction_fraction=0.1)
+@pytest.mark.parametrize("damping", [0.05, 10.0])
+def test_a_small_torque_does_not_overcome_dry_friction_and_a_larger_one_does(damping: float) -> None:
+    friction = DriveSettings(friction_fraction=0.1, damping_fraction=damping)
     held = MockDrives(SYSTEM, "effort", friction, Q)
     np.testing.assert_array_equal(run(held, 0.09 * SYSTEM.tau_max_nm, 200)[-1], Q)
     moving = MockDrives(SYSTEM, "effort", friction, Q)

@@ -1,5 +1,6 @@
 """Each robot brought up on the mock driver, under its own names, topics and message types, and moved to a start."""
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,9 @@ pytestmark = pytest.mark.dds
 
 WAY_RAD = 0.05
 ARRIVED_RAD = 0.015  # weight on the impedance law and what is left of the motion
+DAMPING = (
+    3.0  # of the mock, over Kd: a command that comes 10 ms late on a busy machine must not make a light joint swing
+)
 FRICTION = 0.02  # of the effort limit: dry friction of the mock, which holds a joint where its spring is no stronger
 PATIENT: dict[str, Any] = {  # the machine of a test has no realtime: what is watched there is tested elsewhere
     "state_timeout_s": 0.4, "state_fault_s": 4.0, "state_lag_s": 4.0, "clock_jump_s": 4.0, "rate_tolerance": 1.0,
@@ -36,7 +40,7 @@ def bring_up(make_rig: Callable[..., Any], robot: RobotFile, folder: Path, **moc
     inside = np.clip(system.q_default[system.n_q_u :], system.q_min + 0.2, system.q_max - 0.2)
     start = inside + WAY_RAD
     del parameters["state_estimator"]
-    parameters["mock_driver"] |= {"start_rad": inside.tolist()} | mock
+    parameters["mock_driver"] |= {"start_rad": inside.tolist(), "damping_fraction": DAMPING} | mock
     parameters["command_bridge"] |= PATIENT | {"start_rad": start.tolist()}
     return make_rig("realtime", **parameters).configure().activate(), start
 
@@ -49,15 +53,20 @@ def go_to_start(rig: Any, start: np.ndarray, system: System) -> None:
     assert answer.success and "collisions not checked" in answer.message, answer.message
     order = JointOrder(system.joint_names)
 
-    def setpoint() -> np.ndarray:
-        return order.pick("position", applied[-1].position, applied[-1].name)
+    def is_reached() -> bool:
+        assert not safety[-1].message.startswith("FAULT"), safety[-1].message
+        setpoint = (
+            order.pick("position", applied[-1].position, applied[-1].name) if applied else np.full(len(start), np.nan)
+        )
+        return bool(np.abs(setpoint - start).max() < 1e-6)
 
-    rig.wait_until(lambda: applied and np.abs(setpoint() - start).max() < 1e-6, "the start")
+    rig.wait_until(is_reached, "the start")
     assert any("GOING_TO_START" in status.message for status in safety)
     allowed = np.maximum(ARRIVED_RAD, 0.005 + FRICTION * system.tau_max_nm / system.kp)
     arrays = rig.collect("/diagnostics")
 
     def has_arrived() -> bool:
+        assert not safety[-1].message.startswith("FAULT"), safety[-1].message
         own = [item for array in arrays for item in array.status if item.name.endswith("mock_driver")]
         values = {pair.key: pair.value for status in own[-1:] for pair in status.values}
         place = [float(item) for item in values.get("position_rad", "nan").split(",")]
@@ -91,6 +100,21 @@ def test_half_of_the_joints_and_other_joints_are_named_while_nothing_moves(
     answer = rig.call(Trigger, "command_bridge/go_to_start", Trigger.Request())
     assert not answer.success and "only from HOLD" in answer.message
     assert int(rig.diagnosed("mock_driver", "commands")) == 0
+    rig.stack.stop()
+
+
+def test_states_of_a_mock_that_was_held_up_carry_the_instants_of_their_positions(make_rig: Callable[..., Any]) -> None:
+    rig = make_rig("realtime", mock_driver={"system": "planar_hand_ball"})
+    states = rig.collect("joint_states")
+    rig.configure().activate()
+    rig.wait_until(lambda: len(states) > 50, "joint states")
+    for _ in range(10):
+        rig.stack.processes["mock_driver"].signal(signal.SIGSTOP)
+        rig.settle(0.015)
+        rig.stack.processes["mock_driver"].signal(signal.SIGCONT)
+        rig.settle(0.05)
+    stamps_ns = np.array([state.header.stamp.sec * 10**9 + state.header.stamp.nanosec for state in states])
+    assert np.diff(stamps_ns).min() > 800_000  # a step of 1 ms and what two readings of clocks are apart
     rig.stack.stop()
 
 

@@ -106,6 +106,7 @@ def test_what_was_held_up_catches_up_at_twice_the_pace_and_gives_up_what_is_too_
     now_s, times = 5.011, []
     for _ in range(30):  # held up for 10 ms
         assert not deadlines.meet(now_s)
+        assert deadlines.reached_s == pytest.approx(5.001 + 0.001 * len(times))
         times.append(now_s)
         now_s = max(now_s + 1e-4, deadlines.next_s)
     steps = np.diff(times)
@@ -113,3 +114,4 @@ def test_what_was_held_up_catches_up_at_twice_the_pace_and_gives_up_what_is_too_
     np.testing.assert_allclose(times[-1], 5.030)  # on the grid of before: the 30th step after 5.0
     assert deadlines.meet(now_s + 0.03)
     assert deadlines.next_s == pytest.approx(now_s + 0.031)
+    assert deadlines.reached_s == pytest.approx(now_s + 0.03)
