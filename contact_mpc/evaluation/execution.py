@@ -7,8 +7,7 @@ between plan and plant, and the true state is known between parts (`contact_mpc.
 the corrections are worth, `played_uncorrected`, `played_as_planned`: corrected, but neither mended nor planned again,
 and `played_once`: the whole plan open loop. The others run in the loop
 of `contact_mpc.loop.closed_loop`, with its sensors, estimator and bridge. The tracker never gives up here:
-what is asked is where a plan ends. Success is the true object within the problem's tolerances, and within 5 deg and
-10 mm.
+what is asked is where a plan ends. Success is the true object within `plan_task.tolerances`.
 """
 
 from dataclasses import dataclass, replace
@@ -23,15 +22,16 @@ from contact_mpc.loop.config import LoopConfig, load_loop_config
 from contact_mpc.loop.confirmed_plan import confirm
 from contact_mpc.loop.log import ClosedLoopResult
 from contact_mpc.loop.plant_world import PlantWorld
-from contact_mpc.model.rotations import rotation_log
+from contact_mpc.planning.plan_task import goal_of_plan, tolerances
 from contact_mpc.planning.tree.problem import Problem
+from contact_mpc.planning.tree.segments import object_distance
 from contact_mpc.plants.common.perturbation import PlantPerturbation
 from contact_mpc.plants.common.sensors import SensorConfig
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.yaml_files import validate
 from contact_mpc.task.node_parameters import default_parameter_file
 from contact_mpc.task.plan import Plan, check_plan
-from contact_mpc.task.task import Goal, TaskConfig
+from contact_mpc.task.task import TaskConfig
 
 PLAYED, UNCORRECTED, AS_PLANNED, ONCE = "played", "played_uncorrected", "played_as_planned", "played_once"
 WAYS = {  # by the controller that follows the plan
@@ -39,13 +39,8 @@ WAYS = {  # by the controller that follows the plan
     "replanned": "reorient", "corrected": "reorient_rollouts",
 }  # fmt: skip
 REPLANNED = ("replanned", "corrected")
-MOST_DEG, MOST_MM = 5.0, 10.0  # of success, or the problem's tolerances where tighter
-HOLD_S = 2.0
-DROP_DISTANCE_M = 0.3  # from the plan: lost for good
 REPLANNED_TIMES, REPLANNED_S = 3.0, 30.0  # time of an execution that plans again: so often the plan's, and so much more
-STARTS_AT = 0.02  # rad, m: a plan whose object starts further away, and than contact samples move it, is another's
 NEVER_DEG, NEVER_M, NEVER_S = 1e4, 1e3, 1e4
-UNJUDGED_MM = 1e6  # where no coordinate of the objects is a distance
 
 
 @dataclass(frozen=True)
@@ -79,13 +74,6 @@ class Execution:
     q: FloatArray
 
 
-def tolerances(problem: Problem) -> tuple[float, float]:
-    """Return the tolerances of success, deg and mm."""
-    has_distance = not bool(np.all(problem.turns))
-    most_mm = min(MOST_MM, problem.file.tolerance_mm) if has_distance else UNJUDGED_MM
-    return min(MOST_DEG, problem.file.tolerance_deg), most_mm
-
-
 def task_of_plan(problem: Problem, plan: Plan, duration_s: float | None = None) -> TaskConfig:
     """Return the task of a plan: from its start to the problem's goal.
 
@@ -94,24 +82,19 @@ def task_of_plan(problem: Problem, plan: Plan, duration_s: float | None = None) 
     PlanError
         The plan is of another system or version, or its object does not start where the problem's does.
     """
-    system = problem.system
-    check_plan(f"plan of {problem.file.name}", plan, system)
-    away = system.difference(problem.configuration(problem.start_u), plan.q[0])[: system.n_v_u]
-    allowed = max(STARTS_AT, problem.file.contacts.hold_m / problem.file.rrt.length_m)
-    if np.max(np.abs(away)) > allowed:
+    system, file = problem.system, problem.file
+    check_plan(f"plan of {file.name}", plan, system)
+    away = object_distance(problem, problem.configuration(problem.start_u), plan.q[0])
+    allowed = max(file.parts.starts_rad, file.contacts.hold_m / file.rrt.length_m)
+    if away > allowed:
         raise PlanError(
-            f"the plan starts with the object {np.max(np.abs(away)):.3g} rad or m from the start of {problem.path}, "
-            f"allowed {allowed:.2g}; plan again, or give the problem that it was made for"
+            f"the plan starts with the object {away:.3g} rad (global metric, 1 rad is {file.rrt.length_m:g} m) from "
+            f"the start of {problem.path}, allowed {allowed:.2g}; plan again, or give the problem that it was made for"
         )
-    (R, p), (R_goal, p_goal) = system.object_pose(plan.q[0]), system.object_pose(problem.configuration(problem.goal_u))
-    turn = rotation_log(np.ascontiguousarray(R_goal @ R.T))
-    angle = float(np.linalg.norm(turn))
-    axis = turn / angle if angle > 0.0 else np.array([0.0, 0.0, 1.0])
-    goal = Goal(axis, float(np.rad2deg(angle)), p_goal - p)
-    name, time_s = problem.file.name, float(plan.times_s[-1]) if duration_s is None else duration_s
+    time_s = float(plan.times_s[-1]) if duration_s is None else duration_s
     return TaskConfig(
-        name, problem.path, problem.file.description, system, plan.q[0], plan.u[0], goal, time_s, HOLD_S,
-        *tolerances(problem), drop_distance_m=DROP_DISTANCE_M,
+        file.name, problem.path, file.description, system, plan.q[0], plan.u[0], goal_of_plan(problem, plan), time_s,
+        file.parts.hold_s, *tolerances(problem), drop_distance_m=file.parts.drop_distance_m,
     )  # fmt: skip
 
 

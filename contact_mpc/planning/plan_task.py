@@ -9,16 +9,18 @@ import numpy as np
 import yaml
 
 from contact_mpc.errors import PlanError
+from contact_mpc.model.kinematic_tree import REVOLUTE
 from contact_mpc.model.rotations import rotation_log, rpy_from_rotation
 from contact_mpc.planning.tree.problem import Problem, load_problem, with_goal
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.resources import resource_names
 from contact_mpc.task.plan import Plan
-from contact_mpc.task.task import TaskConfig, load_task
+from contact_mpc.task.task import Goal, TaskConfig, load_task
 
 TREE = "rrt"  # provenance["planner"] of plans that a tree made
 UNJUDGED_MM = 1000.0  # where no coordinate is a distance the position follows from the angles
 SAME = 1e-6  # rad, m: what a task file may round of a start
+STARTS_RAD, STARTS_M = 0.02, 0.002  # of any coordinate: a plan that starts further from where its task does is refused
 
 
 def is_problem(name: str) -> bool:
@@ -49,12 +51,33 @@ def problem_of_plan(name: str, plan: Plan) -> Problem:
     return with_goal(problem, goals)
 
 
+def tolerances(problem: Problem) -> tuple[float, float]:
+    """Return the tolerances of success, deg and mm: the problem's, or those of `parts` where tighter.
+
+    Position is not judged where no coordinate of the objects is a distance.
+    """
+    file, has_distance = problem.file, not bool(np.all(problem.turns))
+    most_mm = min(file.parts.most_mm, file.tolerance_mm) if has_distance else UNJUDGED_MM
+    return min(file.parts.most_deg, file.tolerance_deg), most_mm
+
+
+def goal_of_plan(problem: Problem, plan: Plan) -> Goal:
+    """Return the motion of the object's frame B from a plan's start to the problem's goal.
+
+    Rotation R_goal R_start', then translation p_goal - p_start.
+    """
+    (R, p), q_goal = problem.system.object_pose(plan.q[0]), problem.configuration(problem.goal_u)
+    R_goal, p_goal = problem.system.object_pose(q_goal)
+    turn = rotation_log(np.ascontiguousarray(R_goal @ R.T))
+    angle = float(np.linalg.norm(turn))
+    axis = turn / angle if angle > SAME else np.array([0.0, 0.0, 1.0])
+    return Goal(axis, float(np.rad2deg(angle)), p_goal - p)
+
+
 def write_plan_task(problem: Problem, plan: Plan, path: Path, hold_s: float | None = None) -> TaskConfig:
     """Write the task of a tree's plan to a YAML file and load it.
 
-    The start is q_0 and u_0 of the plan. The goal is the motion of the object's frame B from the plan's start to the
-    problem's goal: rotation R_goal R_start', then translation p_goal - p_start. Position is not judged where no
-    coordinate of the problem is a distance.
+    The start is q_0 and u_0 of the plan; goal and tolerances are those of `goal_of_plan` and `tolerances`.
 
     Raises
     ------
@@ -63,10 +86,7 @@ def write_plan_task(problem: Problem, plan: Plan, path: Path, hold_s: float | No
     """
     system, parts, (q, u) = problem.system, problem.file.parts, (plan.q[0], plan.u[0])
     R, p = system.object_pose(q)
-    R_goal, p_goal = system.object_pose(problem.configuration(problem.goal_u))
-    turn = rotation_log(np.ascontiguousarray(R_goal @ R.T))
-    angle = float(np.linalg.norm(turn))
-    has_distance = not bool(np.all(problem.turns))
+    goal, (tolerance_deg, tolerance_mm) = goal_of_plan(problem, plan), tolerances(problem)
     file = {
         "name": problem.file.name,
         "description": f"plan of {problem.file.name} by a tree, seed {plan.provenance.get('seed')}",
@@ -78,14 +98,14 @@ def write_plan_task(problem: Problem, plan: Plan, path: Path, hold_s: float | No
             "object_rpy_rad": np.asarray(rpy_from_rotation(R)).tolist(),
         },
         "goal": {
-            "rotation_axis": (turn / angle).tolist() if angle > SAME else [0.0, 0.0, 1.0],
-            "rotation_deg": float(np.rad2deg(angle)),
-            "translation_m": (p_goal - p).tolist(),
+            "rotation_axis": goal.axis_W.tolist(),
+            "rotation_deg": goal.angle_deg,
+            "translation_m": goal.translation_m.tolist(),
         },
         "duration_s": float(plan.times_s[-1]),
         "hold_s": parts.hold_s if hold_s is None else hold_s,
-        "tolerance_deg": min(parts.most_deg, problem.file.tolerance_deg),
-        "tolerance_mm": min(parts.most_mm, problem.file.tolerance_mm) if has_distance else UNJUDGED_MM,
+        "tolerance_deg": tolerance_deg,
+        "tolerance_mm": tolerance_mm,
         "drop_distance_m": parts.drop_distance_m,
     }
     path.write_text(yaml.safe_dump(file, sort_keys=False), encoding="utf-8")
@@ -98,9 +118,24 @@ def write_plan_task(problem: Problem, plan: Plan, path: Path, hold_s: float | No
     return task
 
 
-def start_distance(task: TaskConfig, plan: Plan) -> float:
-    """Return how far the start of a plan is from that of a task, the largest difference of a coordinate, rad or m."""
-    return float(np.max(np.abs(task.system.difference(task.start_q, plan.q[0]))))
+def start_offset(task: TaskConfig, plan: Plan) -> tuple[float, float]:
+    """Return how far a plan starts from where its task does: the largest difference of a turn, rad, and of a way, m."""
+    system = task.system
+    away, turns = np.abs(system.difference(task.start_q, plan.q[0])), system.tree.dof_kind == REVOLUTE
+    return float(np.max(away[turns], initial=0.0)), float(np.max(away[~turns], initial=0.0))
+
+
+def require_start(task: TaskConfig, plan: Plan, source: Path | str) -> None:
+    """Raise PlanError where a plan does not start where the plant of the task will be; the message says how far.
+
+    source is what messages name the plan by.
+    """
+    rad, m = start_offset(task, plan)
+    if rad > STARTS_RAD or m > STARTS_M:
+        raise PlanError(
+            f"{source}: starts {rad:.3g} rad and {1e3 * m:.3g} mm away from the start of {task.path} (at most "
+            f"{STARTS_RAD:g} rad, {1e3 * STARTS_M:g} mm); plan again from there"
+        )
 
 
 def _named(names: tuple[str, ...], values: FloatArray) -> dict[str, float]:

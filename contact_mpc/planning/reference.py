@@ -5,13 +5,12 @@ from dataclasses import replace
 import numpy as np
 
 from contact_mpc.errors import PlanError
+from contact_mpc.planning.plan_task import require_start
 from contact_mpc.planning.tree.plan import plan_globally
 from contact_mpc.planning.tree.planner import TreePlanner
 from contact_mpc.planning.tree.problem import load_problem
 from contact_mpc.task.plan import Plan, load_plan
 from contact_mpc.task.task import TaskConfig
-
-STARTS_AT_M = 1e-3  # rad and m that a stored plan's start may be off the task's
 
 
 def make_reference(task: TaskConfig) -> Plan:
@@ -27,8 +26,7 @@ def make_reference(task: TaskConfig) -> Plan:
     if source.plan_file is not None:
         beside = task.path.parent / source.plan_file
         plan = load_plan(beside if beside.is_file() else source.plan_file, task.system)
-        if np.max(np.abs(plan.q[0] - task.start_q)) > STARTS_AT_M:
-            raise PlanError(f"{source.plan_file}: does not start at start of {task.path}; plan again from there")
+        require_start(task, plan, source.plan_file)
         return plan
     assert source.problem is not None
     return _grow_reference(task, source.problem, source.seed)

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from contact_mpc.evaluation.execution import Execution, tolerances
+from contact_mpc.evaluation.execution import Execution
 from contact_mpc.model.rotations import matrix_to_quaternion
+from contact_mpc.planning.plan_task import tolerances
 from contact_mpc.planning.tree.problem import Problem, load_problem
 from contact_mpc.report.page import page_head, player, write_text
 from contact_mpc.report.plotting.figures import LIMIT, REFERENCE, TRUE, Figure, axis

@@ -10,9 +10,10 @@ import typer
 
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit, require_writable
 from contact_mpc.cli.run.run_stack import RunRequest, run_goals, run_task, run_tree
-from contact_mpc.cli.run.tree_plan import TreeRun, is_tree_plan, require_start
+from contact_mpc.cli.run.tree_plan import TreeRun, is_tree_plan
 from contact_mpc.errors import ConfigError
 from contact_mpc.planning.methods import is_push
+from contact_mpc.planning.plan_task import require_start
 from contact_mpc.plants.gazebo.server import find_root
 from contact_mpc.plants.registry import INTERFACES, PLANTS
 from contact_mpc.settings.extras import require_packages

@@ -8,7 +8,6 @@ from contact_mpc.planning.plan_task import (
     TREE,
     is_problem,
     problem_of_plan,
-    start_distance,
     write_plan_task,
 )
 from contact_mpc.settings.resources import resource_names
@@ -16,7 +15,6 @@ from contact_mpc.task.plan import Plan, check_plan, save_plan
 from contact_mpc.task.task import TaskConfig
 
 TASK_FILE, PLAN_FILE = "task.yaml", "plan.npz"
-STARTS_AT = 0.02  # rad, m: a plan that starts further from where its task does is not followed
 
 
 @dataclass(frozen=True)
@@ -88,13 +86,3 @@ def write_tree_plan(tree: TreeRun, folder: Path) -> tuple[Path, Plan]:
     path = folder / PLAN_FILE
     save_plan(path, found.plan)
     return path, found.plan
-
-
-def require_start(task: TaskConfig, plan: Plan, path: Path) -> None:
-    """Raise PlanError where a plan does not start where the plant of the task will be; the message says how far."""
-    distance = start_distance(task, plan)
-    if distance > STARTS_AT:
-        raise PlanError(
-            f"{path}: starts {distance:.3g} rad or m away from the start of '{task.name}' (at most {STARTS_AT:g}); "
-            "plan again from there"
-        )

@@ -15,6 +15,10 @@ class PartsConfig(BaseModel):
         default=0.2, gt=0.0, le=10.0,
         description="of an object from its plan that counts as dropped, m: it lags behind while it is gripped anew",
     )  # fmt: skip
+    starts_rad: float = Field(
+        default=0.02, gt=0.0, le=1.0,
+        description="of an object from the problem's start, rad: a plan that starts further away is another problem's",
+    )  # fmt: skip
     arrived: float = Field(
         default=0.7, gt=0.0, le=1.0, description="tolerances within which the object has arrived: estimates are noisy"
     )
