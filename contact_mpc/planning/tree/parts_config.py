@@ -42,6 +42,10 @@ class PartsConfig(BaseModel):
     rest_s: float = Field(
         default=3.0, ge=0.0, le=60.0, description="longest wait for the object to come to rest after a part, s"
     )
+    object_weight: float = Field(
+        default=100.0, gt=0.0, le=1e6,
+        description="of an object beside robots, where measured states are moved out of overlaps of nominal shapes, -",
+    )  # fmt: skip
     left: float = Field(
         default=0.5, gt=0.0, le=1.0,
         description="error left in physics, as share of a part's way, from which other plans are tried first",

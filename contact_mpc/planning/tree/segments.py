@@ -20,8 +20,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from contact_mpc.dynamics.analysis.overlap import without_overlap
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.errors import InputError, PlanError
+from contact_mpc.model.kinematic_tree import REVOLUTE
 from contact_mpc.planning.tree.plan import plan_globally
 from contact_mpc.planning.tree.planner import TreePlanner
 from contact_mpc.planning.tree.problem import Problem, lost_object, with_goal, with_tolerances
@@ -247,7 +249,14 @@ class TreeSegments:
         return parts if self._physics is None else cut_long(self.problem, parts)
 
     def _at_rest(self, q: FloatArray, u: FloatArray) -> FloatArray:
-        """Return where the unsmoothed model comes to rest from (q, u); q where it has no next state."""
-        file = self.problem.file
-        result = ContactDynamics(self.problem.system, "socp", h_s=file.rrt.h_s, friction=file.friction).step(q, u)
+        """Return where the unsmoothed model comes to rest from (q, u), out of overlaps; q where it has no next state.
+
+        Overlaps that a tree may not begin in are those of nominal shapes with a measured state: the robot gives way.
+        """
+        assert self._planner is not None
+        system, file = self.problem.system, self.problem.file
+        ways = np.where(system.tree.dof_kind == REVOLUTE, 1.0, 1.0 / file.rrt.length_m**2)
+        weight = np.where(np.arange(system.n_v) < system.n_v_u, file.parts.object_weight, 1.0) * ways
+        q = without_overlap(system, self._planner.model, q, weight, file.rrt.deepest_m)
+        result = ContactDynamics(system, "socp", h_s=file.rrt.h_s, friction=file.friction).step(q, u)
         return np.array(result.q_next) if result.is_converged else q

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.errors import PlanError
 from contact_mpc.planning.tree import segments
 from contact_mpc.planning.tree.parts_config import PartsConfig
@@ -87,6 +88,33 @@ def test_plan_is_left_where_the_object_is_elsewhere_and_no_plan_is_told(
     assert found is not None and found.plan is None and found.reason == "no tree"
     assert len({seed for seed, _ in starts}) == PARTS.attempts
     assert abs(starts[0][1][2] - away[2]) < 1e-3  # from where it was measured
+
+
+def test_new_plan_begins_out_of_what_nominal_shapes_overlap(problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A larger object, or one whose pose is off, overlaps its model's links by more than trees may begin with."""
+    starts = []
+
+    def refuse(planner: object, seed: int, start: tuple[np.ndarray, np.ndarray]) -> SimpleNamespace:
+        starts.append(start[0])
+        raise PlanError("no tree")
+
+    monkeypatch.setattr(segments, "plan_globally", refuse)
+    system, file = problem.system, problem.file
+    dynamics = ContactDynamics(system, "socp", h_s=file.rrt.h_s, friction=file.friction)
+    q = problem.configuration(problem.start_u, problem.start_a)
+    u = q[system.n_q_u :]
+
+    def least_gap(q: np.ndarray) -> float:
+        return float(np.min(dynamics.step(q, u).gaps))
+
+    q[1] -= least_gap(q) + 0.018  # down, to the hands
+    assert -0.03 < least_gap(q) < -0.012
+    planner = TreeSegments(problem)
+    planner.begin(make_plan(problem, []))
+    planner.next_segment(q, u)
+    assert least_gap(starts[0]) >= -file.rrt.deepest_m
+    away = system.difference(q, starts[0])
+    assert np.linalg.norm(away[:2]) < 0.018  # the robot gave way, too
 
 
 @pytest.mark.parametrize("thrown", [(0, 2.0), (1, -1.5), (1, np.inf)])
