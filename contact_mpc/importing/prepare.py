@@ -35,6 +35,7 @@ LEFT_OUT = {
 }
 DENSITY_KG_M3 = 1000.0  # of links without mass
 LEAST_MASS_KG = 1e-3
+WORLD, BASE = "world", "fixed_base"  # engines have a world of their own: a link of that name is no link to them
 GYRATION_M = 0.01  # radius of gyration of a link without shapes
 
 
@@ -64,7 +65,7 @@ def prepare_robot(robot: ET.Element, path: Path, options: JointOptions, meshes: 
     ModelError
         A mesh cannot be used; names file, link and mesh.
     """
-    notes = _strip(robot)
+    notes = _strip(robot) + _rename_world(robot)
     if options.mirror:
         mirror_robot(robot, path)
         notes.append("mirrored in the plane y = 0 of its root: the other hand")
@@ -90,6 +91,17 @@ def _strip(element: ET.Element) -> list[str]:
     for collision in element.iter("collision"):
         collision.attrib.pop("name", None)  # engines want them unique
     return [f"left out unknown tags: {', '.join(sorted(unknown))}"] if unknown else []
+
+
+def _rename_world(robot: ET.Element) -> list[str]:
+    """Give a link "world" another name, in place."""
+    named = [item for item in robot.findall("link") if item.get("name") == WORLD]
+    for item in named:
+        item.set("name", BASE)
+    for end in (*robot.findall("joint/parent"), *robot.findall("joint/child")):
+        if named and end.get("link") == WORLD:
+            end.set("link", BASE)
+    return [f"link '{WORLD}' is called '{BASE}': engines have a world of their own"] if named else []
 
 
 def _replace_meshes(link: ET.Element, path: Path, meshes: Path) -> list[str]:

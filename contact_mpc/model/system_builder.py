@@ -60,6 +60,7 @@ def build_system(config: SystemConfig, path: Path) -> System:
     if not joints:
         raise ModelError(f"{path}: no robot has a joint that moves; expected revolute or prismatic joints in the URDF")
     _check_limits(config, urdfs)
+    _check_roots(urdfs)
     _check_fingertips(config, builder.links, path)
     _check_friction(config, builder.links, path)
     q_u = np.concatenate([np.zeros(0), *q_free])
@@ -182,6 +183,15 @@ def _check_limits(config: SystemConfig, urdfs: dict[str, Urdf]) -> None:
                     f"{urdf.path}: joint '{joint.name}' needs finite <limit> lower < upper (rad or m), velocity > 0 "
                     f"and effort > 0; found {limits}"
                 )
+
+
+def _check_roots(urdfs: dict[str, Urdf]) -> None:
+    for urdf in urdfs.values():
+        if "world" in urdf.links:
+            raise ModelError(
+                f"{urdf.path}: link 'world': engines have a world of their own; give the link another name, as "
+                "`contact-mpc import` does"
+            )
 
 
 def _contact_pairs(config: SystemConfig, geometries: list[Geometry]) -> tuple[ContactPair, ...]:

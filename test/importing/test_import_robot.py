@@ -14,6 +14,7 @@ from contact_mpc.errors import ConfigError, ContactMpcError, ModelError
 from contact_mpc.importing.prepare import JointOptions
 from contact_mpc.importing.robot import ImportedRobot, import_robot
 from contact_mpc.model.kinematics import forward_kinematics
+from contact_mpc.model.system_builder import load_system
 
 INERTIA = '<mass value="0.05"/><inertia ixx="1e-5" iyy="1e-5" izz="1e-5" ixy="0" ixz="0" iyz="0"/>'
 LIMIT = '<limit lower="-0.2" upper="1.4" effort="0.7" velocity="6"/>'
@@ -100,6 +101,16 @@ def test_continuous_joints_and_unknown_tags_are_named(bring: Import) -> None:
     found = bring(('<joint name="a_1" type="revolute">', '<joint name="a_1" type="continuous"><sensor/>'))
     text = "; ".join(found.assumptions)
     assert "range of continuous joints is -pi to pi: a_1" in text and "<sensor> of <joint>" in text
+
+
+def test_a_link_that_is_the_world_gets_a_name_that_engines_take(bring: Import) -> None:
+    """UR and xArm of example-robot-data stand on such a link, as does every MJCF file."""
+    found = bring(("palm", "world"))
+    assert found.system.urdfs["hand"].root == "fixed_base"
+    assert any("link 'world' is called 'fixed_base'" in note for note in found.assumptions)
+    found.urdf.write_text(found.urdf.read_text().replace("fixed_base", "world"))
+    with pytest.raises(ModelError, match="link 'world': engines have a world of their own"):
+        load_system(found.system_file)
 
 
 @pytest.mark.parametrize(
