@@ -12,9 +12,10 @@ what `ContactDynamics.step` returns as "converged": with dq = q_next (-) q and f
     complementarity of socp and qp |f . d + phi f_n|, of Coulomb |f_n (phi + nu)|, each per max(1 N, |f|), m; of
                     log_barrier the largest |kappa (f . d + phi f_n) / 2 - 1|, -
 
-A step whose worst exceeds the bounds below is wrong. Rotation of the world and derivatives (central differences of
-fourth order) are compared in every SAMPLE-th state; both are reported, not counted: near a change of mode of the exact
-steps differences say nothing, and lcp may choose among solutions.
+A step whose worst exceeds the bounds below is wrong, as is one that is not finite; log_barrier's have A and B, too, for
+they are smooth everywhere. Rotation of the world and derivatives (central differences of fourth order) are compared in
+every SAMPLE-th state; both are reported, not counted: near a change of mode of the exact steps differences say nothing,
+and lcp may choose among solutions.
 """
 
 from dataclasses import dataclass, field
@@ -52,7 +53,7 @@ class Audit:
 
     def note(self, key: str, value: float) -> None:
         """Keep the value if it is worse than what was seen."""
-        self.worst[key] = max(self.worst[key], value)
+        self.worst[key] = float(np.maximum(self.worst[key], value))  # NaN is worse than any
 
     def add(self, other: "Audit") -> None:
         """Take in the counts of another part of the states."""
@@ -111,11 +112,15 @@ def audit_states(system: System, formulation: str, q_centre: FloatArray, states:
         if not result.is_converged:
             continue
         found.converged += 1
-        found.wrong_steps += int(not judge_step(dynamics, q, u, result, found))
-        if dynamics.kind.is_differentiable and dynamics.linearize(q, u).is_differentiable:
-            found.differentiable += 1
-            if index % SAMPLE == 0:
+        is_right = judge_step(dynamics, q, u, result, found)
+        if dynamics.kind.is_differentiable:
+            linear = dynamics.linearize(q, u)
+            has_both = linear.is_differentiable and bool(np.isfinite(linear.B).all())
+            found.differentiable += has_both
+            is_right = is_right and (has_both or formulation != "log_barrier")
+            if has_both and index % SAMPLE == 0:
                 _compare_derivatives(dynamics, q, u, found)
+        found.wrong_steps += int(not is_right)
         if other is not None and index % SAMPLE == 0:
             q_turned, T = turn_state(system, q, R, SHIFT)
             there = other.step(q_turned, u)

@@ -9,7 +9,7 @@ import pytest
 from contact_mpc import ContactDynamics
 from contact_mpc.dynamics.analysis.audit import Audit, audit_states, draw_state, judge_step
 from contact_mpc.dynamics.analysis.turned_world import is_turnable, turn_state, turn_system
-from contact_mpc.dynamics.contact_dynamics import FORMULATIONS
+from contact_mpc.dynamics.contact_dynamics import FORMULATIONS, Linearization
 from contact_mpc.model.rotations import rotation_exp
 
 STATES = 12
@@ -62,3 +62,24 @@ def test_turned_world_holds_the_same_gaps(named_system: Callable) -> None:
     there = ContactDynamics(turned, "socp").assemble(q, system.q_default[system.n_q_u :])
     np.testing.assert_allclose(there.phi, here.phi, atol=ROUND_OFF_M)
     np.testing.assert_allclose(there.n, here.n @ R.T, atol=ROUND_OFF_M)
+
+
+def test_a_figure_that_is_no_number_is_worse_than_any() -> None:
+    found = Audit()
+    for value in (1.0, np.nan, 2.0):
+        found.note("derivative_error", value)
+    assert np.isnan(found.worst["derivative_error"])
+
+
+def test_a_converged_step_without_numbers_in_its_derivatives_is_wrong(
+    named_system: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system, linearize = named_system("allegro_cube"), ContactDynamics.linearize
+
+    def without_numbers(self: ContactDynamics, q: np.ndarray, u: np.ndarray) -> Linearization:
+        found = linearize(self, q, u)
+        return replace(found, A=np.full_like(found.A, np.nan))
+
+    monkeypatch.setattr(ContactDynamics, "linearize", without_numbers)
+    found = audit_states(system, "log_barrier", system.q_default, 3, seed=3)
+    assert found.wrong_steps == found.converged >= 1 and found.differentiable == 0

@@ -6,6 +6,8 @@ What is checked, how, and in which units: `contact_mpc.dynamics.analysis.audit`.
 
 import contact_mpc.cli.frame.single_thread  # noqa: F401, I001  before anything that imports numpy
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
@@ -28,8 +30,12 @@ Task = tuple[str, str, int, int]
 
 def bench_audit(
     systems: Annotated[
-        list[str] | None, typer.Argument(help="Systems; all that are shipped where none is named.")
+        list[str] | None, typer.Argument(help="Systems or their files; all that are shipped where none is named.")
     ] = None,
+    pairs: Annotated[
+        bool,
+        typer.Option("--pairs", help="Systems of two shapes each in place of the shipped ones: cylinders, meshes."),
+    ] = False,
     formulations: Annotated[str, typer.Option(help="Formulations, separated by commas.")] = ",".join(FORMULATIONS),
     states: Annotated[int, typer.Option(min=1, help="States per system and formulation.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the states.")] = 0,
@@ -40,7 +46,21 @@ def bench_audit(
     methods = formulations.split(",")
     if unknown := [item for item in methods if item not in FORMULATIONS]:
         raise InputError(f"--formulations {', '.join(unknown)}; allowed: {', '.join(FORMULATIONS)}")
-    names = systems or resource_names("systems")
+    if pairs and systems:
+        raise InputError(f"--pairs stands in place of systems; leave out {', '.join(systems)}")
+    if pairs:
+        from contact_mpc.cli.bench.dynamics.pair_systems import write_pair_systems
+
+        with TemporaryDirectory() as folder:
+            result = audit([str(file) for file in write_pair_systems(Path(folder))], methods, states, seed, jobs)
+    else:
+        result = audit(systems or resource_names("systems"), methods, states, seed, jobs)
+    emit(result, as_json, make_table(result))
+    raise typer.Exit(0 if result["goal_met"] else EXIT_GOAL_MISSED)
+
+
+def audit(names: list[str], methods: list[str], states: int, seed: int, jobs: int) -> dict[str, Any]:
+    """Return the figures of all systems (names or files) and formulations, with a bar meanwhile."""
     rows = [(name, method) for name in names for method in methods]
     sizes = [min(BLOCK, states - start) for start in range(0, states, BLOCK)]
     tasks: list[Task] = [(*row, size, seed + 1000003 * k) for row in rows for k, size in enumerate(sizes)]
@@ -49,18 +69,18 @@ def bench_audit(
         shown = bar.add_task("bench audit", total=len(tasks))
         for index, part in run_parallel(audit_block, tasks, jobs):
             found[tasks[index][:2]].add(part)
-            bar.update(shown, advance=1, description=f"{tasks[index][0]}, {tasks[index][1]}")
-    audits = [{"system": name, "formulation": method, **figures(found[name, method])} for name, method in rows]
+            bar.update(shown, advance=1, description=f"{Path(tasks[index][0]).stem}, {tasks[index][1]}")
+    audits = [
+        {"system": Path(name).stem, "formulation": method, **figures(found[name, method])} for name, method in rows
+    ]
     wrong = sum(item["wrong_steps"] for item in audits)
-    result = {
+    return {
         "seed": seed,
         "states": sum(item["states"] for item in audits),
         "wrong_steps": wrong,
         "audits": audits,
         "goal_met": wrong == 0,
     }
-    emit(result, as_json, make_table(result))
-    raise typer.Exit(0 if result["goal_met"] else EXIT_GOAL_MISSED)
 
 
 def audit_block(name: str, formulation: str, states: int, seed: int) -> Audit:

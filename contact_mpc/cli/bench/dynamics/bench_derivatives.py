@@ -14,6 +14,8 @@ themselves, whatever A and B are: those of the two step lengths disagree by more
 import contact_mpc.cli.frame.single_thread  # noqa: F401, I001  before anything that imports numpy
 
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import numpy as np
@@ -34,6 +36,7 @@ from contact_mpc.task.task import load_task
 
 GAPS_M = {"apart": (5e-4, 5e-3), "penetrating": (-3e-3, -5e-4)}
 LARGEST_ERROR = 1e-6
+PAIR_SPREAD = 0.05  # rad and m
 NEWTON_TOLERANCE = 1e-24  # of the smoothed steps, down to round-off: 1e-18 leaves 2e-11 rad, 1e-4 of DIFFERENCE
 DIFFERENCE = 1e-7  # rad and m; round-off is then about 1e-9 of the largest entry
 MODE, UNSOLVED, FEATURE = "near_mode_change", "unsolved_nearby", "nearest_feature_changes"
@@ -48,6 +51,11 @@ class Subject:
     system: str
     task: str | None
     spread: float
+
+    @property
+    def name(self) -> str:
+        """Return what tables call it: the system's name or its file's."""
+        return Path(self.system).stem
 
 
 @dataclass(frozen=True)
@@ -83,31 +91,51 @@ def bench_derivatives(
     states: Annotated[int, typer.Option(min=2, help="States per system and formulation.")] = 200,
     system: Annotated[list[str] | None, typer.Option(help="One of the systems; may be repeated.")] = None,
     formulation: Annotated[list[str] | None, typer.Option(help="One of the formulations; may be repeated.")] = None,
+    pairs: Annotated[
+        bool,
+        typer.Option("--pairs", help="Systems of two shapes each in place of the shipped ones: cylinders, meshes."),
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the states.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Check A and B of log_barrier, qp and socp against central differences of the step in random states."""
-    subjects = [item for item in SUBJECTS if not system or item.system in system]
+    with TemporaryDirectory() as folder:
+        subjects = pair_subjects(Path(folder)) if pairs else list(SUBJECTS)
+        result = compare(subjects, system, formulation, states, seed)
+    emit(result, as_json, make_table(result))
+    raise typer.Exit(0 if result["goal_met"] else EXIT_GOAL_MISSED)
+
+
+def pair_subjects(folder: Path) -> list[Subject]:
+    """Return systems of two shapes, whose files are written to the folder."""
+    from contact_mpc.cli.bench.dynamics.pair_systems import write_pair_systems
+
+    return [Subject(str(file), None, PAIR_SPREAD) for file in write_pair_systems(folder)]
+
+
+def compare(
+    known: list[Subject], system: list[str] | None, formulation: list[str] | None, states: int, seed: int
+) -> dict[str, Any]:
+    """Return the studies of the systems and formulations that are named, of all where none is."""
+    subjects = [item for item in known if not system or item.name in system]
     methods = [item for item in METHODS if not formulation or item.formulation in formulation]
     if not subjects or not methods:
         raise InputError(
-            f"system {system}, formulation {formulation}; systems: {', '.join(item.system for item in SUBJECTS)}; "
+            f"system {system}, formulation {formulation}; systems: {', '.join(item.name for item in known)}; "
             "formulations: log_barrier, qp, socp"
         )
     rows = []
     with Progress(console=Console(stderr=True), transient=True) as bar:
         for subject in subjects:
-            for method in bar.track(methods, description=subject.system):
+            for method in bar.track(methods, description=subject.name):
                 rows.append(study(subject, method, states, seed))
-    result = {
+    return {
         "seed": seed,
         "states": states,
         "largest_relative_error": max(row["largest_relative_error"] for row in rows),
         "studies": rows,
         "goal_met": all(row["largest_relative_error"] <= LARGEST_ERROR for row in rows),
     }
-    emit(result, as_json, make_table(result))
-    raise typer.Exit(0 if result["goal_met"] else EXIT_GOAL_MISSED)
 
 
 def study(subject: Subject, method: Method, states: int, seed: int) -> dict[str, Any]:
@@ -128,9 +156,9 @@ def study(subject: Subject, method: Method, states: int, seed: int) -> dict[str,
                 continue
             left_out[error] += 1
             if sum(left_out.values()) > MOST_LEFT_OUT * states:
-                raise InputError(f"{subject.system}, {method.name}: hardly a state to compare, left out {left_out}")
+                raise InputError(f"{subject.name}, {method.name}: hardly a state to compare, left out {left_out}")
     return {
-        "system": subject.system,
+        "system": subject.name,
         "method": method.name,
         "states": len(errors),
         "left_out": left_out,
