@@ -6,6 +6,7 @@ What is checked, how, and in which units: `contact_mpc.dynamics.analysis.audit`.
 
 import contact_mpc.cli.frame.single_thread  # noqa: F401, I001  before anything that imports numpy
 
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -59,7 +60,7 @@ def bench_audit(
     raise typer.Exit(0 if result["goal_met"] else EXIT_GOAL_MISSED)
 
 
-def audit(names: list[str], methods: list[str], states: int, seed: int, jobs: int) -> dict[str, Any]:
+def audit(names: Sequence[str], methods: list[str], states: int, seed: int, jobs: int) -> dict[str, Any]:
     """Return the figures of all systems (names or files) and formulations, with a bar meanwhile."""
     rows = [(name, method) for name in names for method in methods]
     sizes = [min(BLOCK, states - start) for start in range(0, states, BLOCK)]
