@@ -11,6 +11,7 @@ computes, the same arguments give the same bits, those of the command line and o
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +35,11 @@ from contact_mpc.planning.methods import make_plan
 from contact_mpc.plants.common.perturbation import PlantPerturbation
 from contact_mpc.report.evaluation_report import render_evaluation_report
 from contact_mpc.report.loop_record import record_of_loop
+from contact_mpc.report.origin import describe_call
 from contact_mpc.report.pages import write_result_page
 from contact_mpc.report.run_report import SCENE_CAPTION, SOURCES, write_report
 from contact_mpc.report.scene.animation import build_scene
+from contact_mpc.report.scene.trial import animate_trial
 from contact_mpc.report.shown_page import ShownPage, render_animation
 from contact_mpc.settings.plain_values import to_plain
 from contact_mpc.task.node_parameters import default_parameter_file
@@ -117,11 +120,14 @@ class Run:
         States, commands, estimates, plans and reports as numpy arrays.
     metrics : RunMetrics
         Errors, times, violations, and why the goal was not met.
+    call : str
+        The line of Python that gives this run again, for its page.
     """
 
     task: Task
     record: RunRecord
     metrics: RunMetrics
+    call: str = ""
 
     @property
     def goal_met(self) -> bool:
@@ -130,7 +136,7 @@ class Run:
 
     def report(self, folder: str | Path) -> Path:
         """Write `report.html` with result, animation, plots and provenance into a folder and return its path."""
-        return write_report(self.record, self.metrics, self.task.system, self.task, folder)
+        return write_report(self.record, self.metrics, self.task.system, self.task, folder, self.call)
 
     def show(self) -> Path | None:
         """Play the run: inline in a notebook, elsewhere in a browser; see `ShownPage.show`."""
@@ -190,7 +196,15 @@ def simulate(
     result = run_apart("loop", _run_loop, task, reference, config, perturbation, seed)
     metadata = {"seed": seed, "perturbation": perturbation or "none"}
     record = record_of_loop(result, task, reference, config, metadata)
-    return Run(task, record, compute_metrics(record, task.system, task))
+    given = {"plan": (plan, None), "plant": (plant, "drake"), "perturbation": (perturbation, None)}
+    given |= {"controller": (controller, None), "settings": (tuple(settings), ()), "params": (params, None)}
+    call = describe_call("simulate", task, **_unusual(given), seed=seed)
+    return Run(task, record, compute_metrics(record, task.system, task), call)
+
+
+def _unusual(given: dict[str, tuple[Any, Any]]) -> dict[str, Any]:
+    """Return the arguments, of (value, default) by name, that are not their defaults."""
+    return {name: value for name, (value, default) in given.items() if value is not default and value != default}
 
 
 def _run_loop(
@@ -218,7 +232,7 @@ def read_bag(path: str | Path, task: str | Path | None = None) -> Run:
 
     record = read_run(path)
     found = _task(find_task(record, task))
-    return Run(found, record, compute_metrics(record, found.system, found))
+    return Run(found, record, compute_metrics(record, found.system, found), f"contact_mpc.read_bag({str(path)!r})")
 
 
 @dataclass(frozen=True)
@@ -231,10 +245,16 @@ class Evaluation:
         How each trial ended, in their order.
     result : dict
         Rates with their intervals, errors and failures, with the keys of ``evaluate --json``.
+    spec : EvaluationSpec
+        What the trials were drawn from.
+    call : str
+        The line of Python that gives this evaluation again, for its page.
     """
 
     outcomes: tuple[TrialOutcome, ...]
     result: dict[str, Any]
+    spec: EvaluationSpec
+    call: str = ""
 
     @property
     def success_rate(self) -> float:
@@ -242,8 +262,8 @@ class Evaluation:
         return float(self.result["success_rate"])
 
     def report(self, folder: str | Path) -> Path:
-        """Write `evaluation.html` with plots and tables into a folder and return its path."""
-        return write_result_page("evaluation", self.result, folder)
+        """Write `evaluation.html` with plots, tables and the worst trial, which runs again, and return its path."""
+        return write_result_page("evaluation", self._page_values, folder)
 
     def show(self) -> Path | None:
         """Show the page of the report: inline in a notebook, elsewhere in a browser; see `ShownPage.show`."""
@@ -253,7 +273,12 @@ class Evaluation:
         return self._page()._repr_html_()
 
     def _page(self) -> ShownPage:
-        return ShownPage(render_evaluation_report(to_plain(self.result)), height_px=900)
+        return ShownPage(render_evaluation_report(to_plain(self._page_values)), height_px=900)
+
+    @cached_property
+    def _page_values(self) -> dict[str, Any]:
+        animation = run_apart("loop", animate_trial, self.spec, self.result["worst"])
+        return {**self.result, "command_line": self.call, "animation": animation}
 
 
 def evaluate(
@@ -306,7 +331,11 @@ def evaluate(
         if progress is not None:
             progress(index, outcome)
     ended = tuple(outcomes[index] for index in sorted(outcomes))
-    return Evaluation(ended, describe_evaluation(task, spec, ended, seed))
+    given = {"axis": (axis, ALL), "plant": (plant, "drake"), "controller": (controller, None)}
+    given |= {"settings": (tuple(settings), ()), "params": (params, None)}
+    given |= {"disturbance_scale": (disturbance_scale, 1.0), "noise_scale": (noise_scale, 1.0)}
+    call = describe_call("evaluate", task, trials=trials, seed=seed, **_unusual(given))
+    return Evaluation(ended, describe_evaluation(task, spec, ended, seed), spec, call)
 
 
 def _run_trial_apart(spec: EvaluationSpec, seed: int) -> TrialOutcome:

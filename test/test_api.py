@@ -1,5 +1,6 @@
 """The page of Python: what the README shows runs as it stands, and gives the bits of the command line."""
 
+import html
 import os
 import re
 import subprocess
@@ -107,7 +108,8 @@ def test_a_notebook_shows_the_animation_in_its_cell(run, monkeypatch) -> None:
 
 
 @pytest.mark.drake
-def test_an_evaluation_is_that_of_the_command_line(task, plan) -> None:
+def test_an_evaluation_and_its_page_are_those_of_the_command_line(task, plan, tmp_path) -> None:
+    """The page had neither the worst trial nor the line that gives it again."""
     seen = []
     found = contact_mpc.evaluate(task, trials=1, seed=7, progress=lambda index, _: seen.append(index))
     cases = make_cases(task)
@@ -115,13 +117,18 @@ def test_an_evaluation_is_that_of_the_command_line(task, plan) -> None:
     expected = run_apart("loop", run_trial, spec, trial_seeds(7, 1, len(cases))[0])
     assert seen == [0] and found.success_rate == float(expected.goal_met)
     assert found.outcomes[0].angle_error_deg == expected.angle_error_deg
+    page = found.report(tmp_path).read_text(encoding="utf-8")
+    assert f"Worst trial: seed {found.outcomes[0].seed}, goal" in page and '"frames":"' in page
+    line = f'contact_mpc.evaluate(replace(contact_mpc.load_task("{TASK}"), hold_s=0.1), trials=1, seed=7)'
+    assert found.call == line and f"<td>run it again</td><td>{html.escape(line)}</td>" in page
     assert "<iframe" in found._repr_html_()
 
 
 def test_a_recorded_bag_is_a_run_too(tmp_path: Path, finger_task) -> None:
     run = contact_mpc.read_bag(SyntheticRun().write(tmp_path / "bag"), finger_task.path)
     assert isinstance(run.task, contact_mpc.Task) and run.record.messages > 0
-    assert run.report(tmp_path / "page").is_file()
+    page = run.report(tmp_path / "page").read_text(encoding="utf-8")
+    assert "<td>run it again</td><td>contact_mpc.read_bag(" in page and "<td>processor</td>" in page
 
 
 def test_a_start_that_nothing_holds_is_told(task: contact_mpc.Task) -> None:

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit, require_writable
+from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, command_line, emit, require_writable
 from contact_mpc.settings.extras import require_packages
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _report(record: "RunRecord", task: str | None, folder: Path) -> Path:
 
     config = find_task(record, task)
     metrics = compute_metrics(record, config.system, config)
-    return write_report(record, metrics, config.system, config, folder)
+    return write_report(record, metrics, config.system, config, folder, command_line())
 
 
 def _text(value: float | None) -> str:

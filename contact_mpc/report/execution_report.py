@@ -14,7 +14,7 @@ from contact_mpc.planning.tree.problem import Problem, load_problem
 from contact_mpc.report.page import page_head, player, write_text
 from contact_mpc.report.plotting.figures import LIMIT, REFERENCE, TRUE, Figure, axis
 from contact_mpc.report.result_table import ResultRow
-from contact_mpc.report.run_report import SCENE_TITLE, fill_page, result_html
+from contact_mpc.report.run_report import SCENE_TITLE, fill_page, origin_html, result_html
 from contact_mpc.report.scene.animation import scene_of_configurations
 from contact_mpc.report.summary_page import write_page
 
@@ -28,7 +28,7 @@ def write_execution_report(
     folder = folder.expanduser()
     for name, item in worst.items():
         if item is not None:
-            write_text(folder / f"{name}.html", _page(load_problem(paths[name]), item))
+            write_text(folder / f"{name}.html", _page(load_problem(paths[name]), item, result.get("command_line", "")))
     subtitle = f"{result['plant']} · disturbances x {result['disturbance_scale']:g} · seed {result['seed']}"
     tables = {"Success, %": _rows(result), "Failures": _failures(result)}
     return write_page(folder / "execution.html", "Plans executed in physics", subtitle, [_bars(result)], tables, result)
@@ -62,7 +62,7 @@ def _failures(result: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
-def _page(problem: Problem, item: Execution) -> str:
+def _page(problem: Problem, item: Execution, repeat: str) -> str:
     system, (deg, mm) = problem.system, tolerances(problem)
     R, p = system.object_pose(problem.configuration(problem.goal_u))
     places = np.array([system.object_pose(item.q[0])[1], p])
@@ -81,6 +81,7 @@ def _page(problem: Problem, item: Execution) -> str:
             {"type": "scatter", "mode": "lines", "name": label, "x": item.times_s.tolist(), "y": errors[:, k].tolist()}
         )
     figure.layout.update(xaxis=axis(title="time, s"), yaxis=axis(title=""))
+    settings = json.dumps(problem.file.model_dump(mode="json"), indent=2)
     fields = {
         "head": page_head(f"{problem.file.name}: contact_mpc study execution"),
         "heading": html.escape(problem.file.name),
@@ -89,7 +90,7 @@ def _page(problem: Problem, item: Execution) -> str:
         "verdict_class": "met" if item.is_success else "missed",
         "notes": f'<ul class="notes"><li>{html.escape(item.reason)}</li></ul>' if item.reason else "",
         "results": result_html(rows),
-        "provenance": f"<pre>{html.escape(json.dumps(problem.file.model_dump(mode='json'), indent=2))}</pre>",
+        "provenance": f"{origin_html(repeat)}<pre>{html.escape(settings)}</pre>",
         "player": player(SCENE_TITLE, CAPTION),
     }
     return fill_page(fields, scene_of_configurations(system, item.times_s, item.q, goal, places), [figure])

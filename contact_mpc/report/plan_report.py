@@ -15,7 +15,7 @@ from contact_mpc.planning.tree.problem import Problem
 from contact_mpc.report.page import page_head, player
 from contact_mpc.report.plotting.figures import ESTIMATED, LIMIT, REFERENCE, TRUE, Figure, axis
 from contact_mpc.report.result_table import ResultRow
-from contact_mpc.report.run_report import SCENE_TITLE, fill_page, result_html, write_page
+from contact_mpc.report.run_report import SCENE_TITLE, fill_page, origin_html, result_html, write_page
 from contact_mpc.report.scene.animation import FRAMES_PER_S, MAX_FRAMES, scene_of_configurations
 from contact_mpc.report.scene.appearance import shades
 from contact_mpc.settings.arrays import FloatArray
@@ -28,8 +28,11 @@ SCENE_CAPTION = (
 TREE_COLOURS = ("#9db4c8", "#c8a59d", "#a9c89d", "#c3a0c8", "#c8c29d")
 
 
-def write_plan_report(problem: Problem, found: GlobalPlan, out_dir: str | Path) -> Path:
-    """Write `report.html` into a folder and return its path; raises InputError where that is impossible."""
+def write_plan_report(problem: Problem, found: GlobalPlan, out_dir: str | Path, repeat: str = "") -> Path:
+    """Write `report.html` into a folder and return its path; raises InputError where that is impossible.
+
+    `repeat` is the command that gives the plan again.
+    """
     verdict = "Goal met" if found.is_valid else "Goal missed"
     fields = {
         "head": page_head(f"{problem.file.name}: contact_mpc plan"),
@@ -39,7 +42,7 @@ def write_plan_report(problem: Problem, found: GlobalPlan, out_dir: str | Path) 
         "verdict_class": "met" if found.is_valid else "missed",
         "notes": _notes(found),
         "results": result_html(_result(problem, found)),
-        "provenance": _provenance(found.plan.provenance),
+        "provenance": origin_html(repeat) + _provenance(found.plan.provenance),
         "player": player(SCENE_TITLE, SCENE_CAPTION),
     }
     plots = (_plot_tree, _plot_way, _plot_commands, _plot_forces)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from contact_mpc.report.plotting.figures import ESTIMATED, LIMIT, REFERENCE, TRUE, Figure, axis
+from contact_mpc.report.plotting.figures import ESTIMATED, LIMIT, REFERENCE, TRUE, Figure, axis, log_axis
 from contact_mpc.report.summary_page import write_page
 
 COLOURS = (ESTIMATED, TRUE, REFERENCE, LIMIT, "#2f855a", "#805ad5", "#b7791f")
@@ -60,9 +60,7 @@ def _coverage(name: str, item: dict[str, Any], counts: Sequence[int], measure: s
         }  # fmt: skip
         line = {"type": "scatter", "mode": "lines+markers", "name": variant, "line": {"color": colour}}
         figure.traces += [band, {**line, "x": list(counts), "y": mean}]
-    figure.layout.update(
-        xaxis=axis(title="nodes", type="log"), yaxis=axis(title=f"{measure}, %", rangemode="tozero"), height=420
-    )
+    figure.layout.update(xaxis=log_axis("nodes"), yaxis=axis(title=f"{measure}, %", rangemode="tozero"), height=420)
     return figure
 
 
@@ -81,8 +79,7 @@ def _costs(name: str, row: dict[str, Any], key: str, title: str) -> Figure:
         x = item["times_s"] if key == "times_s" else list(range(1, len(item["costs"]) + 1))
         line = {"type": "scatter", "mode": "lines+markers", "name": kind, "line": {"color": colour}}
         figure.traces.append({**line, "x": x, "y": item["costs"]})
-    kind_of_x = "log" if key == "times_s" else "linear"
-    figure.layout.update(xaxis=axis(title=title, type=kind_of_x), yaxis=axis(title="cost", type="log"))
+    figure.layout.update(xaxis=log_axis(title) if key == "times_s" else axis(title), yaxis=log_axis("cost"))
     return figure
 
 

@@ -11,6 +11,7 @@ from contact_mpc.bags.metrics import RunMetrics
 from contact_mpc.bags.object_track import evaluate_object
 from contact_mpc.bags.record import RunRecord
 from contact_mpc.model.system import System
+from contact_mpc.report.origin import origin_rows
 from contact_mpc.report.page import PLOTLY, asset, inline_json, page_head, player, plot_card, write_text
 from contact_mpc.report.plotting.figures import Figure
 from contact_mpc.report.plotting.plots import build_figures
@@ -27,7 +28,9 @@ SCENE_CAPTION = (
 SOURCES = {"plant": "ground truth of the plant.", "estimate": "estimate (the bag has no ground truth)."}
 
 
-def write_report(record: RunRecord, metrics: RunMetrics, system: System, task: TaskConfig, out_dir: str | Path) -> Path:
+def write_report(
+    record: RunRecord, metrics: RunMetrics, system: System, task: TaskConfig, out_dir: str | Path, repeat: str = ""
+) -> Path:
     """Write `report.html` into a folder and return its path.
 
     Parameters
@@ -38,6 +41,8 @@ def write_report(record: RunRecord, metrics: RunMetrics, system: System, task: T
         What was run.
     out_dir : str or Path
         Folder, made if it does not exist.
+    repeat : str
+        The command, or the line of Python, that gives this page again.
 
     Raises
     ------
@@ -46,7 +51,7 @@ def write_report(record: RunRecord, metrics: RunMetrics, system: System, task: T
     BagError
         The bag lacks the object's pose or the joint states.
     """
-    return write_page(render_report(record, metrics, system, task), out_dir)
+    return write_page(render_report(record, metrics, system, task, repeat), out_dir)
 
 
 def write_page(page: str, out_dir: str | Path) -> Path:
@@ -54,7 +59,7 @@ def write_page(page: str, out_dir: str | Path) -> Path:
     return write_text(Path(out_dir).expanduser() / REPORT_NAME, page)
 
 
-def render_report(record: RunRecord, metrics: RunMetrics, system: System, task: TaskConfig) -> str:
+def render_report(record: RunRecord, metrics: RunMetrics, system: System, task: TaskConfig, repeat: str = "") -> str:
     """Return the page as text; see `write_report`."""
     evaluation = evaluate_object(record, task)
     figures = build_figures((record, system, task, evaluation))
@@ -68,7 +73,7 @@ def render_report(record: RunRecord, metrics: RunMetrics, system: System, task: 
         "verdict_class": "met" if metrics.goal_met else "missed",
         "notes": _notes(metrics),
         "results": _results(metrics, task),
-        "provenance": _provenance(record, system),
+        "provenance": origin_html(repeat) + _provenance(record, system),
         "player": player(SCENE_TITLE, SCENE_CAPTION + SOURCES[evaluation.source]),
     }
     return fill_page(fields, scene, figures)
@@ -111,6 +116,12 @@ def result_html(result: list[ResultRow]) -> str:
         cells = f'<td class="number">{html.escape(row.value)}</td><td class="number">{html.escape(row.limit)}</td>'
         rows.append(f"<tr><td>{html.escape(row.name)}</td>{cells}{mark}</tr>")
     return f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def origin_html(repeat: str) -> str:
+    """Return the table that says who wrote a page, on which machine, and how to have it again."""
+    rows = "".join(f"<tr><td>{name}</td><td>{html.escape(value)}</td></tr>" for name, value in origin_rows(repeat))
+    return f"<table><tbody>{rows}</tbody></table>"
 
 
 def _provenance(record: RunRecord, system: System) -> str:

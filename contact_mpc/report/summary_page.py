@@ -1,17 +1,15 @@
 """A self-contained HTML page with plots and tables about many runs; it loads nothing from anywhere."""
 
 import html
-import platform
 import re
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
 from typing import Any
 
+from contact_mpc.report.origin import origin_rows
 from contact_mpc.report.page import PLOTLY, asset, inline_json, page_head, player, plot_card, write_text
 from contact_mpc.report.plotting.figures import Figure
-from contact_mpc.version import __version__
 
 Rows = Sequence[Sequence[str]]
 NUMBER = re.compile(r"[-+]?[\d.]+([eE][-+]?\d+)?( (to|±|of) [-+\d.]+)?|-|")
@@ -42,7 +40,8 @@ def render_page(
     command_line and machine for the provenance, animation (title, caption, scene) to play.
     """
     about = result or {}
-    animation, all_tables = about.get("animation"), {**tables, "Provenance": _provenance(about)}
+    origin = origin_rows(about.get("command_line", ""), about.get("machine"))
+    animation, all_tables = about.get("animation"), {**tables, "Provenance": [("", ""), *origin]}
     fields = {
         "head": page_head(f"{heading}: contact_mpc"),
         "heading": html.escape(heading),
@@ -68,13 +67,6 @@ def _verdict(goal_met: bool | None, words: str | None) -> str:
         return ""
     kind, usual = ("met", "Goal met") if goal_met else ("missed", "Goal missed")
     return f'<p class="verdict {kind}">{html.escape(words or usual)}</p>'
-
-
-def _provenance(about: Mapping[str, Any]) -> Rows:
-    machine = about.get("machine") or {"system": platform.platform(), "python": platform.python_version()}
-    rows = [["", ""], ["contact_mpc", __version__], ["written", time.strftime("%Y-%m-%d %H:%M:%S %Z")]]
-    rows += [[name.replace("_", " "), str(value)] for name, value in machine.items()]
-    return [*rows, ["run it again", about["command_line"]]] if about.get("command_line") else rows
 
 
 def _table(title: str, rows: Rows) -> str:

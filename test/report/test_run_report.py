@@ -37,7 +37,8 @@ def record(synthetic_run, tmp_path_factory):
 @pytest.fixture(scope="module")
 def report(record, finger_system, finger_task, tmp_path_factory):
     metrics = compute_metrics(record, finger_system, finger_task)
-    return write_report(record, metrics, finger_system, finger_task, tmp_path_factory.mktemp("out") / "deep" / "er")
+    folder = tmp_path_factory.mktemp("out") / "deep" / "er"
+    return write_report(record, metrics, finger_system, finger_task, folder, "contact-mpc run turn <ball>")
 
 
 def read_data(path):
@@ -55,7 +56,8 @@ def test_report_is_one_small_file_that_loads_nothing(report):
 
 def test_report_states_values_limits_and_provenance_escaped(report, finger_system):
     text = report.read_text(encoding="utf-8")
-    for part in ("1.000 mm", "≤ 2 mm", "Goal met", "turn &lt;ball&gt;", "horizon: 10", finger_system.digest):
+    for part in ("1.000 mm", "≤ 2 mm", "Goal met", "turn &lt;ball&gt;", "horizon: 10", finger_system.digest,
+                 "processor", "<td>run it again</td><td>contact-mpc run turn &lt;ball&gt;</td>"):  # fmt: skip
         assert part in text
     assert "turn <ball>" not in text
 

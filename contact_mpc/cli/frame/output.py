@@ -2,7 +2,6 @@
 
 import json
 import os
-import platform
 import shlex
 import sys
 import tempfile
@@ -16,6 +15,7 @@ import typer
 from rich.console import Console, RenderableType
 
 from contact_mpc.errors import ConfigError, ContactMpcError
+from contact_mpc.settings.machine import describe_machine
 from contact_mpc.settings.plain_values import to_plain
 from contact_mpc.version import __version__
 
@@ -70,26 +70,19 @@ def emit(
     return complete
 
 
-def describe_machine() -> dict[str, Any]:
-    """Return what a figure depends on: processor, cores that may be used, memory, system, Python."""
-    return {
-        "processor": _processor_name(),
-        "cores": len(os.sched_getaffinity(0)),
-        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
-        "system": f"{platform.system()} {platform.release()}",
-        "python": platform.python_version(),
-    }
-
-
 def remember_arguments(arguments: Sequence[str]) -> None:
     """Keep what the user typed after the program's name, for the pages of a result."""
     _arguments.set(tuple(arguments))
 
 
+def command_line() -> str:
+    """Return the command that runs, as it may be typed again."""
+    return shlex.join(("contact-mpc", *_arguments.get()))
+
+
 def page_values(result: dict[str, Any], **more: Any) -> dict[str, Any]:
     """Return a result for its page: with the command that repeats it, and the machine."""
-    command = shlex.join(("contact-mpc", *_arguments.get()))
-    return to_plain({**result, "command_line": command, "machine": describe_machine(), **more})
+    return to_plain({**result, "command_line": command_line(), "machine": describe_machine(), **more})
 
 
 @contextmanager
@@ -150,9 +143,3 @@ def reserved_stdout() -> Iterator[None]:
         os.dup2(kept, 1)
         _json_stream.reset(token)
         stream.close()
-
-
-def _processor_name() -> str:
-    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if Path("/proc/cpuinfo").exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from contact_mpc.cli.frame.compiling import compile_first
-from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
+from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, command_line, emit
 from contact_mpc.errors import ConfigError, PlanError
 from contact_mpc.loop.compile_ahead import TREE as TREE_CODE
 from contact_mpc.task.plan import Plan, save_plan
@@ -154,7 +154,7 @@ def _read_goals(goals: list[str]) -> dict[str, float]:
 def _write_report(problem: Problem, found: GlobalPlan, folder: Path) -> Path:
     from contact_mpc.report.plan_report import write_plan_report
 
-    return write_plan_report(problem, found, folder)
+    return write_plan_report(problem, found, folder, command_line())
 
 
 def _table(problem: Problem, result: dict[str, Any]) -> Table:

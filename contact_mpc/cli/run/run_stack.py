@@ -13,6 +13,7 @@ from rich.table import Table
 
 from contact_mpc.cli.frame.compiling import compile_first
 from contact_mpc.cli.frame.interrupts import interruptible
+from contact_mpc.cli.frame.output import command_line
 from contact_mpc.cli.run.endless import endless_domain, run_endless
 from contact_mpc.cli.run.run_output import run_progress, run_table
 from contact_mpc.cli.run.tree_plan import TreeRun, task_of_tree, write_tree_plan
@@ -169,7 +170,7 @@ def judge(
         contacts, reason = check_recorded_contacts(config, options, folder, plan, record.commands)
         warnings = metrics.warnings if contacts else (*metrics.warnings, reason)
         metrics = replace(metrics, contacts=contacts.to_dict() if contacts else None, warnings=warnings)
-    return metrics, write_report(record, metrics, config.system, config, report or folder)
+    return metrics, write_report(record, metrics, config.system, config, report or folder, command_line())
 
 
 def _outcome(

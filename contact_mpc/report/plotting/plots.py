@@ -10,7 +10,7 @@ from contact_mpc.bags.poses import angles_about_deg, angles_deg
 from contact_mpc.bags.record import RunRecord
 from contact_mpc.model.system import System
 from contact_mpc.report.plotting.contact_plot import plot_contact_forces
-from contact_mpc.report.plotting.figures import ESTIMATED, REFERENCE, TRUE, Figure, axis, packed, seconds
+from contact_mpc.report.plotting.figures import ESTIMATED, REFERENCE, TRUE, Figure, axis, log_axis, packed, seconds
 from contact_mpc.report.scene.appearance import fingers, shades
 from contact_mpc.task.task import TaskConfig
 
@@ -234,7 +234,7 @@ def plot_lateness(context: Context) -> Figure | None:
         "Receipt of each command at the recorder against the grid of the stamps (an upper bound).",
     )
     figure.layout["xaxis"] = axis("lateness, ms")
-    figure.layout["yaxis"] = axis("commands", type="log")
+    figure.layout["yaxis"] = log_axis("commands")
     counts, edges = np.histogram(late, bins=100)
     middle = 0.5 * (edges[1:] + edges[:-1])
     bars = {"type": "bar", "x": packed(middle), "y": packed(counts.astype(np.float64)), "marker": {"color": ESTIMATED}}

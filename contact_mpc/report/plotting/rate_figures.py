@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from contact_mpc.report.plotting.figures import ESTIMATED, LIMIT, TRUE, Figure, axis
+from contact_mpc.report.plotting.figures import ESTIMATED, LIMIT, TRUE, Figure, axis, log_axis
 
 STRICT, LOOSE = ESTIMATED, "#9db8c9"
 MATRIX_INK = "#1f2429"  # on the colours of the matrix, which a dark page keeps
@@ -48,8 +48,8 @@ def error_scatter(key: str, trials: list[dict[str, Any]], tolerance_deg: float, 
             }
         )  # fmt: skip
     figure.layout.update(
-        xaxis=axis(title="angle error, deg", type="log", dtick="D2"),
-        yaxis=axis(title="position error, mm", type="log", dtick="D2"),
+        xaxis=log_axis("angle error, deg"),
+        yaxis=log_axis("position error, mm"),
         hovermode="closest",
     )  # fmt: skip
     line = {"type": "line", "line": {"color": LIMIT, "width": 1.2, "dash": "dash"}}

@@ -32,6 +32,7 @@ def test_plan_by_tree_writes_plan_tree_and_report(tmp_path: Path, capfd: pytest.
     assert out.is_file() and (tmp_path / "p.tree0.npz").is_file()
     page = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
     assert "Trees in the object" in page and "Goal met" in page
+    assert "<td>run it again</td><td>contact-mpc plan planar_hand_ball --method rrt --goal" in page
     assert "src=" not in page.split("</head>")[0]  # loads nothing
 
 
