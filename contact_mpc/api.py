@@ -196,7 +196,11 @@ def simulate(
     result = run_apart("loop", _run_loop, task, reference, config, perturbation, seed)
     metadata = {"seed": seed, "perturbation": perturbation or "none"}
     record = record_of_loop(result, task, reference, config, metadata)
-    given = {"plan": (plan, None), "plant": (plant, "drake"), "perturbation": (perturbation, None)}
+    given: dict[str, tuple[Any, Any]] = {
+        "plan": (plan, None),
+        "plant": (plant, "drake"),
+        "perturbation": (perturbation, None),
+    }
     given |= {"controller": (controller, None), "settings": (tuple(settings), ()), "params": (params, None)}
     call = describe_call("simulate", task, **_unusual(given), seed=seed)
     return Run(task, record, compute_metrics(record, task.system, task), call)
@@ -331,7 +335,11 @@ def evaluate(
         if progress is not None:
             progress(index, outcome)
     ended = tuple(outcomes[index] for index in sorted(outcomes))
-    given = {"axis": (axis, ALL), "plant": (plant, "drake"), "controller": (controller, None)}
+    given: dict[str, tuple[Any, Any]] = {
+        "axis": (axis, ALL),
+        "plant": (plant, "drake"),
+        "controller": (controller, None),
+    }
     given |= {"settings": (tuple(settings), ()), "params": (params, None)}
     given |= {"disturbance_scale": (disturbance_scale, 1.0), "noise_scale": (noise_scale, 1.0)}
     call = describe_call("evaluate", task, trials=trials, seed=seed, **_unusual(given))
