@@ -51,6 +51,12 @@ class PartsConfig(BaseModel):
         description="error left in physics, as share of a part's way, from which other plans are tried first",
     )  # fmt: skip
     refusals: int = Field(default=3, ge=1, le=100, description="plans tried then")
+    last_refusals: int = Field(
+        default=6,
+        ge=1,
+        le=100,
+        description="plans tried where none of them leads nearer, before there is said to be none",
+    )
     attempts: int = Field(
         default=4, ge=1, le=100, description="seeds tried from one state before there is said to be no plan"
     )

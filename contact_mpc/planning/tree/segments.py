@@ -182,12 +182,12 @@ class TreeSegments:
     def _corrected(self, physics: Physics, q: FloatArray, u: FloatArray) -> Segment:
         """Return the next part as corrected in physics; where it fails there, that of a new plan, or the least bad."""
         goal = self.problem.configuration(self.problem.goal_u)
-        least, best = (
-            1.0 if self._plans_again else np.inf,
-            Segment(None, reason=f"{self._config.refusals} plans fail in physics"),
-        )
+        most = max(self._config.refusals, self._config.last_refusals)
+        least, best = 1.0 if self._plans_again else np.inf, Segment(None, reason=f"{most} plans fail in physics")
         best_parts: list[Part] = []
-        for count in range(self._config.refusals if self._plans_again else 1):
+        for count in range(most if self._plans_again else 1):
+            if count >= self._config.refusals and best.plan is not None:
+                break
             if count > 0 and self._plan_again(q, u):
                 break
             part = self._parts.pop(0)

@@ -190,7 +190,9 @@ def test_grasp_goes_on_pressing_as_it_does_and_free_fingers_end_where_the_plan_h
     np.testing.assert_allclose(free.u[[0, -1]], [u, plan.u[-1]])
 
 
-@pytest.mark.parametrize(("left", "plans", "is_played"), [(0.9, 1, True), (1.1, 3, True), (2.1, 3, False)])
+@pytest.mark.parametrize(
+    ("left", "plans", "is_played"), [(0.9, 1, True), (1.1, PARTS.refusals, True), (2.1, PARTS.last_refusals, False)]
+)
 def test_other_plans_are_tried_where_a_part_fails_in_physics_and_what_leads_away_is_not_played(
     problem: Problem, monkeypatch: pytest.MonkeyPatch, left: float, plans: int, is_played: bool
 ) -> None:
