@@ -13,7 +13,7 @@ from contact_mpc.planning.tree.plan import GlobalPlan
 from contact_mpc.planning.tree.planner import GrownTree
 from contact_mpc.planning.tree.problem import Problem
 from contact_mpc.report.page import page_head, player
-from contact_mpc.report.plotting.figures import ESTIMATED, LIMIT, REFERENCE, TRUE, Figure, axis
+from contact_mpc.report.plotting.figures import ESTIMATED, LIMIT, REFERENCE, TRUE, Figure, axes_of, axis
 from contact_mpc.report.result_table import ResultRow
 from contact_mpc.report.run_report import SCENE_TITLE, fill_page, origin_html, result_html, write_page
 from contact_mpc.report.scene.animation import FRAMES_PER_S, MAX_FRAMES, scene_of_configurations
@@ -42,7 +42,7 @@ def write_plan_report(problem: Problem, found: GlobalPlan, out_dir: str | Path, 
         "verdict_class": "met" if found.is_valid else "missed",
         "notes": _notes(found),
         "results": result_html(_result(problem, found)),
-        "provenance": origin_html(repeat) + _provenance(found.plan.provenance),
+        "provenance": _provenance(found.plan.provenance, repeat),
         "player": player(SCENE_TITLE, SCENE_CAPTION),
     }
     plots = (_plot_tree, _plot_way, _plot_commands, _plot_forces)
@@ -86,7 +86,7 @@ def _result(problem: Problem, found: GlobalPlan) -> list[ResultRow]:
 
 
 def _coordinates(problem: Problem, q: FloatArray) -> tuple[list[str], FloatArray]:
-    """Return names and values (n, 3) of three coordinates that show where the object is: turns in deg, places in mm.
+    """Return names and values (n, 2 or 3) of coordinates that show where the object is: turns in deg, places in mm.
 
     Of a free object: position and the angle from the start; of a jointed one: its joints.
     """
@@ -101,54 +101,58 @@ def _coordinates(problem: Problem, q: FloatArray) -> tuple[list[str], FloatArray
     units = np.where(problem.turns, "deg", "mm")
     titles = [f"{name.rpartition('_')[0]}, {unit}" for name, unit in zip(names, units, strict=True)]
     values = np.asarray(q)[:, : system.n_q_u] * scale
-    if values.shape[1] < 3:
-        titles.append("")
-        values = np.column_stack([values, np.zeros(len(values))])
     return titles[:3], values[:, :3]
 
 
 def _plot_tree(problem: Problem, found: GlobalPlan) -> Figure:
-    """All trees in the object's configuration space, the plan through them, start and goal."""
+    """All trees in the object's configuration space, the plan through them, start and goal; a panel per coordinate."""
     figure = Figure(
         "tree",
         "Trees in the object's configuration space",
         "One colour per tree; dots are nodes after a regrasp; the thick line is the plan.",
         is_wide=True,
     )
-    titles: list[str] = []
-    for index, grown in enumerate(found.trees):
-        titles, values = _coordinates(problem, grown.tree.q)
-        colour = TREE_COLOURS[index % len(TREE_COLOURS)]
-        figure.traces.append(_edges(grown, values, f"tree {index + 1}", colour))
-        regrasps = values[grown.tree.kind == REGRASP]
-        figure.traces.append(_points(regrasps, f"regrasps {index + 1}", colour, 2.5))
-    _, way = _coordinates(problem, found.plan.q)
-    figure.traces.append({**_line(way, "plan", TRUE), "line": {"color": TRUE, "width": 6}})
-    ends = np.array([problem.configuration(problem.start_u), problem.configuration(problem.goal_u)])
-    _, places = _coordinates(problem, ends)
-    figure.traces.append(_points(places[:1], "start", REFERENCE, 6.0))
-    figure.traces.append(_points(places[1:], "goal", LIMIT, 6.0))
-    axes = {f"{key}axis": {"title": {"text": title}} for key, title in zip("xyz", titles, strict=True)}
-    figure.layout = {"scene": axes, "height": 560, "hovermode": "closest", "xaxis": axis(title="")}
+    titles, way = _coordinates(problem, found.plan.q)
+    _, ends = _coordinates(problem, np.array([problem.configuration(q) for q in (problem.start_u, problem.goal_u)]))
+    trees = [(grown, _coordinates(problem, grown.tree.q)[1]) for grown in found.trees]
+    figure.panels(titles[1:], "")
+    for panel in range(1, len(titles)):
+        suffix = str(panel) if panel > 1 else ""
+        figure.layout[f"xaxis{suffix}"]["title"] = {"text": titles[0]}
+        figure.layout[f"yaxis{suffix}"] = axis("", anchor=f"x{suffix}")  # a scale of its own
+        for index, (grown, values) in enumerate(trees):
+            colour = TREE_COLOURS[index % len(TREE_COLOURS)]
+            figure.traces.append(_edges(grown, values, f"tree {index + 1}", colour, panel))
+            figure.traces.append(
+                _points(values[grown.tree.kind == REGRASP], f"regrasps {index + 1}", colour, 5.0, panel)
+            )
+        figure.traces.append({**_line(way, "plan", TRUE, panel), "line": {"color": TRUE, "width": 4}})
+        figure.traces.append(_points(ends[:1], "start", REFERENCE, 11.0, panel))
+        figure.traces.append(_points(ends[1:], "goal", LIMIT, 11.0, panel))
+    figure.legend_below()
+    figure.layout.update(height=480, hovermode="closest")
     return figure
 
 
-def _edges(grown: GrownTree, values: FloatArray, name: str, colour: str) -> dict[str, Any]:
+def _edges(grown: GrownTree, values: FloatArray, name: str, colour: str, panel: int) -> dict[str, Any]:
     children = np.flatnonzero(grown.tree.parent >= 0)
-    gap = np.full((len(children), 3), np.nan)
-    segments = np.stack([values[grown.tree.parent[children]], values[children], gap], axis=1).reshape(-1, 3)
-    return {**_line(segments, name, colour), "line": {"color": colour, "width": 1.5}, "opacity": 0.7}
+    gap = np.full((len(children), values.shape[1]), np.nan)
+    segments = np.stack([values[grown.tree.parent[children]], values[children], gap], axis=1)
+    line = _line(segments.reshape(-1, values.shape[1]), name, colour, panel)
+    return {**line, "line": {"color": colour, "width": 1.5}, "opacity": 0.7}
 
 
-def _line(values: FloatArray, name: str, colour: str) -> dict[str, Any]:
+def _line(values: FloatArray, name: str, colour: str, panel: int) -> dict[str, Any]:
+    """Return a line of the coordinate of a panel over the first one."""
     plain = np.round(values, 3).astype(object)
     plain[np.isnan(values)] = None
-    columns = {key: plain[:, k].tolist() for k, key in enumerate("xyz")}
-    return {"type": "scatter3d", "mode": "lines", "name": name, **columns, "line": {"color": colour}}
+    found = {"type": "scatter", "mode": "lines", "name": name, "legendgroup": name, "showlegend": panel == 1}
+    places = {"x": plain[:, 0].tolist(), "y": plain[:, panel].tolist()}
+    return {**found, **places, "line": {"color": colour}, **axes_of(panel)}
 
 
-def _points(values: FloatArray, name: str, colour: str, size: float) -> dict[str, Any]:
-    return {**_line(values, name, colour), "mode": "markers", "marker": {"color": colour, "size": size}}
+def _points(values: FloatArray, name: str, colour: str, size: float, panel: int) -> dict[str, Any]:
+    return {**_line(values, name, colour, panel), "mode": "markers", "marker": {"color": colour, "size": size}}
 
 
 def _plot_way(problem: Problem, found: GlobalPlan) -> Figure:
@@ -182,10 +186,7 @@ def _plot_forces(_problem: Problem, found: GlobalPlan) -> Figure:
     return figure
 
 
-def _provenance(provenance: dict[str, Any]) -> str:
+def _provenance(provenance: dict[str, Any], repeat: str) -> str:
     known = {key: value for key, value in provenance.items() if key != "parameters"}
-    rows = "".join(f"<tr><td>{html.escape(k)}</td><td>{html.escape(str(v))}</td></tr>" for k, v in known.items())
     parameters = html.escape(json.dumps(provenance["parameters"], indent=2))
-    return (
-        f"<table><tbody>{rows}</tbody></table><details><summary>Parameters</summary><pre>{parameters}</pre></details>"
-    )
+    return f"{origin_html(repeat, known)}<details><summary>Parameters</summary><pre>{parameters}</pre></details>"

@@ -1,6 +1,7 @@
 """One self-contained HTML page about a run: result, animation, plots, provenance. It loads nothing from anywhere."""
 
 import html
+from collections.abc import Mapping
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -73,7 +74,7 @@ def render_report(record: RunRecord, metrics: RunMetrics, system: System, task: 
         "verdict_class": "met" if metrics.goal_met else "missed",
         "notes": _notes(metrics),
         "results": _results(metrics, task),
-        "provenance": origin_html(repeat) + _provenance(record, system),
+        "provenance": _provenance(record, system, repeat),
         "player": player(SCENE_TITLE, SCENE_CAPTION + SOURCES[evaluation.source]),
     }
     return fill_page(fields, scene, figures)
@@ -115,23 +116,23 @@ def result_html(result: list[ResultRow]) -> str:
         mark = {True: '<td class="pass">pass</td>', False: '<td class="fail">fail</td>', None: "<td></td>"}[row.passed]
         cells = f'<td class="number">{html.escape(row.value)}</td><td class="number">{html.escape(row.limit)}</td>'
         rows.append(f"<tr><td>{html.escape(row.name)}</td>{cells}{mark}</tr>")
-    return f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
+    return f'<table class="result"><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table>'
 
 
-def origin_html(repeat: str) -> str:
-    """Return the table that says who wrote a page, on which machine, and how to have it again."""
-    rows = "".join(f"<tr><td>{name}</td><td>{html.escape(value)}</td></tr>" for name, value in origin_rows(repeat))
+def origin_html(repeat: str, known: Mapping[str, Any] | None = None) -> str:
+    """Return the table that says who wrote a page, on which machine, how to have it again, and what else is known."""
+    told = {name: value for name, value in (known or {}).items() if value not in (None, "")}
+    pairs = [*origin_rows(repeat), *((name, _value(value)) for name, value in told.items())]
+    rows = "".join(f"<tr><td>{html.escape(name)}</td><td>{html.escape(value)}</td></tr>" for name, value in pairs)
     return f"<table><tbody>{rows}</tbody></table>"
 
 
-def _provenance(record: RunRecord, system: System) -> str:
+def _provenance(record: RunRecord, system: System, repeat: str) -> str:
     metadata = dict(record.metadata)
     parameters = metadata.pop("parameters", None)
     if metadata.get("provenance") == system.provenance():
         del metadata["provenance"]  # said by the next line
     known = {**system.provenance(), **metadata, "bag": str(record.path), "system_file": str(system.path)}
-    known = {key: value for key, value in known.items() if value not in (None, "")}
-    rows = "".join(f"<tr><td>{html.escape(key)}</td><td>{_value(value)}</td></tr>" for key, value in known.items())
     topics = "".join(
         f"<tr><td>{html.escape(name)}</td><td>{html.escape(kind)}</td><td>{count}</td></tr>"
         for name, (kind, count) in record.topics.items()
@@ -139,12 +140,10 @@ def _provenance(record: RunRecord, system: System) -> str:
     text = parameters if isinstance(parameters, str) else yaml.safe_dump(parameters, sort_keys=False)
     shown = f"<details><summary>Parameters of the nodes</summary><pre>{html.escape(text)}</pre></details>"
     return (
-        f"<table><tbody>{rows}</tbody></table>{shown if parameters else ''}"
+        f"{origin_html(repeat, known)}{shown if parameters else ''}"
         f"<details><summary>Topics of the bag</summary><table><tbody>{topics}</tbody></table></details>"
     )
 
 
 def _value(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{html.escape(str(key))} {html.escape(str(item))}" for key, item in value.items())
-    return html.escape(str(value))
+    return ", ".join(f"{key} {item}" for key, item in value.items()) if isinstance(value, dict) else str(value)

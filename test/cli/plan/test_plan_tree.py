@@ -34,6 +34,12 @@ def test_plan_by_tree_writes_plan_tree_and_report(tmp_path: Path, capfd: pytest.
     assert "Trees in the object" in page and "Goal met" in page
     assert "<td>run it again</td><td>contact-mpc plan planar_hand_ball --method rrt --goal" in page
     assert "src=" not in page.split("</head>")[0]  # loads nothing
+    drawn = json.loads(page.split('id="data">')[1].split("</script>")[0])["figures"]
+    kinds = {trace["type"] for figure in drawn.values() for trace in figure["data"]}
+    assert kinds <= {"scatter", "bar"}, "the small bundle drew others without their third coordinate and their titles"
+    axes = drawn["tree"]["layout"]
+    assert [axes[name]["title"]["text"] for name in ("xaxis", "xaxis2")] == ["disc_y, mm"] * 2
+    assert [note["text"] for note in axes["annotations"]] == ["<b>disc_z, mm</b>", "<b>disc_turn, deg</b>"]
 
 
 def test_goal_beyond_the_budget_exits_1_and_keeps_what_there_is(
