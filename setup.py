@@ -10,7 +10,7 @@ NODES = ("state_estimator", "mpc_tracker", "trajectory_server", "command_bridge"
 # nodes that the launch files need besides
 TOOLS = ("bag_player", "lifecycle_manager", "mock_driver", "goal_server", "viewer", "object_frames")
 # ament and colcon read the version here, Python code reads contact_mpc.version: test_package.py keeps them equal.
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 
 ROS = ["ros-rclpy[fastrtps]==7.1.6", "ros-common-interfaces==5.3.6"]
 DRAKE = ["drake>=1.51,<2"]

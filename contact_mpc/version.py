@@ -6,4 +6,4 @@ if TYPE_CHECKING:
     pass
 
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

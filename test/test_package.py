@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
 
@@ -40,9 +41,19 @@ def pins_of(file: str) -> dict[str, str]:
 
 def test_version_is_the_same_everywhere(setup_arguments: dict[str, Any]) -> None:
     manifest = ElementTree.parse(ROOT / "package.xml").getroot()
+    version, citation = contact_mpc.version.__version__, yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    actions = ElementTree.parse(ROOT / "interfaces" / "package.xml").getroot()
+    told = (manifest.findtext("version"), setup_arguments["version"], citation["version"], actions.findtext("version"))
+    assert told == (version,) * len(told)
+
+
+def test_the_changelog_begins_with_this_version_and_its_date_that_the_citation_has_too() -> None:
     changelog = (ROOT / "CHANGELOG.rst").read_text(encoding="utf-8")
-    assert manifest.findtext("version") == setup_arguments["version"] == contact_mpc.version.__version__
-    assert re.search(rf"^{re.escape(contact_mpc.version.__version__)} ", changelog, re.MULTILINE)
+    releases = re.findall(r"^(\d+\.\d+\.\d+) \((.+)\)\n-+$", changelog, re.MULTILINE)
+    numbers = [tuple(map(int, version.split("."))) for version, _ in releases]
+    assert numbers == sorted(set(numbers), reverse=True)
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert releases[0] == (contact_mpc.version.__version__, citation["date-released"].isoformat())
 
 
 def test_manifest_is_valid_for_ament(setup_arguments: dict[str, Any]) -> None:
