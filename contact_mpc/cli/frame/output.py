@@ -14,6 +14,7 @@ from typing import Any, TextIO
 import typer
 from rich.console import Console, RenderableType
 
+from contact_mpc.cli.frame.narrow_table import fitted
 from contact_mpc.errors import ConfigError, ContactMpcError
 from contact_mpc.settings.machine import describe_machine
 from contact_mpc.settings.plain_values import to_plain
@@ -66,7 +67,7 @@ def emit(
         console = Console(stderr=to_stderr)
         if not console.is_terminal and "COLUMNS" not in os.environ:
             console.width = WIDTH_IN_FILES
-        console.print(table)
+        console.print(fitted(table, console))
     return complete
 
 
