@@ -36,9 +36,12 @@ def lock_mimics(robot: ET.Element, path: Path, is_wanted: bool) -> list[str]:
         )
     notes = []
     for name, joint in following.items():
-        leader, place = _leader(joint), _place(name, joints, path)
+        leader, (place, off) = _leader(joint), _place(name, joints, path)
         _fix(joint, place, f"{path}: joint '{name}'")
-        notes.append(f"joint '{name}' follows '{leader}': locked at {place:.3g} rad (m); the real linkage moves it")
+        notes.append(
+            f"joint '{name}' follows '{leader}': locked at {place:.3g} rad (m), where the real linkage moves it by up "
+            f"to {off:.2g} to either side"
+        )
     return notes
 
 
@@ -47,14 +50,19 @@ def _leader(joint: ET.Element) -> str:
     return "" if mimic is None else mimic.get("joint", "")
 
 
-def _place(name: str, joints: dict[str, ET.Element], path: Path) -> float:
-    """Return where a joint is while the one that it follows is in the middle of its range, within its own limits."""
+def _place(name: str, joints: dict[str, ET.Element], path: Path) -> tuple[float, float]:
+    """Return where a joint is while the one that it follows is in the middle of its range, within its own limits, and
+    how far from there it is at that one's limits.
+    """
     where, mimic, leader = f"{path}: joint '{name}'", joints[name].find("mimic"), _leader(joints[name])
     if mimic is None or leader not in joints:
         raise ModelError(f"{where} follows '{leader}', which the file does not have")
     multiplier, offset = (float(read_numbers(mimic, *item, where)[0]) for item in FACTORS)
-    place = multiplier * float(np.mean(_range(joints[leader], f"{path}: joint '{leader}'"))) + offset
-    return place if joints[name].find("limit") is None else float(np.clip(place, *_range(joints[name], where)))
+    low, high = _range(joints[leader], f"{path}: joint '{leader}'")
+    places = multiplier * np.array([0.5 * (low + high), low, high]) + offset
+    if joints[name].find("limit") is not None:
+        places = np.clip(places, *_range(joints[name], where))
+    return float(places[0]), float(np.max(np.abs(places - places[0])))
 
 
 def _range(joint: ET.Element, where: str) -> tuple[float, float]:

@@ -36,6 +36,7 @@ def test_a_locked_hinge_stands_where_the_middle_of_the_leader_puts_it() -> None:
     joint = robot.findall("joint")[1]
     place = -1.5 * 0.4 + 0.2
     assert joint.get("type") == "fixed" and joint.find("mimic") is None and "'b' follows 'a'" in note
+    assert "by up to 0.9 to either side" in note  # 1.5 * 0.6
     pose = read_pose(joint.find("origin"), "b")
     np.testing.assert_allclose(pose.R, rotation_from_rpy(np.array([0.0, 0.0, 0.3 + place])), atol=1e-6)
     np.testing.assert_allclose(pose.p, [0.1, 0.2, 0.0])

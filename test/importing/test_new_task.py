@@ -88,7 +88,8 @@ def test_object_lies_where_the_fingertips_are(tmp_path: Path) -> None:
         ("ball", "a ball has radius"),
         ("cone:1,2", "expected ball:radius, cube:side, box:x,y,z"),
         ("box:0.1,0.1", "a box has x,y,z"),
-        ("ball:0.5", "mm across, the open hand|found no place"),
+        ("ball:0.5", "1000 mm across, the open hand"),
+        ("ball:0.15", "found no place where fingertips of .* reach an object of 300 mm"),
         ("none.stl", "does not exist"),
     ],
 )
