@@ -137,6 +137,17 @@ def test_robot_of_an_unknown_package_is_refused() -> None:
         import_robot("no-such-robots:panda", "", Path("."), JointOptions())
 
 
+def test_a_system_of_coupled_joints_is_refused_where_nobody_imported_it(bring: Import) -> None:
+    """Nothing that loads a system ignores <mimic>, whoever wrote the file."""
+    found = bring()
+    text = found.urdf.read_text()
+    found.urdf.write_text(
+        text.replace('<joint name="a_2" type="revolute">', '<joint name="a_2" type="revolute"><mimic joint="a_1"/>')
+    )
+    with pytest.raises(ModelError, match="joint 'a_2' mimics 'a_1': coupled joints are not modelled"):
+        load_system(found.system_file)
+
+
 ATTRIBUTES = ("xyz", "rpy", "lower", "upper", "effort", "velocity", "value", "link", "name", "type", "radius", "ixx")
 VALUES = ("", "nan", "inf", "-1", "0", "1e300", "0 0 0", "a_near", "palm", "prismatic", "fixed", "ä / '")
 
