@@ -86,3 +86,10 @@ def check_jacobian() -> Callable[..., float]:
         return float(error)
 
     return check
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print why tests ran twice: what a second run passes may still be a fault of the code."""
+    for report in terminalreporter.stats.get("rerun", []):
+        terminalreporter.section(f"first run of {report.nodeid}", sep="-")
+        terminalreporter.write_line(report.longreprtext)

@@ -1,8 +1,10 @@
 """A recorded run played through the nodes: estimator, tracker and bridge say again what they said."""
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -60,9 +62,13 @@ def test_commands_of_the_winding_down_are_no_answers() -> None:
     assert {stamp: command.item() for stamp, command in found.items()} == {1: 1.0, 2: 2.0}
 
 
-def play(rig: Any) -> int:
+def play(rig: Any, held_up: str = "") -> int:
     process = rig.stack.processes["bag_player"]
     rig.stack.bring_up()
+    if held_up:
+        rig.stack.processes[held_up].signal(signal.SIGSTOP)
+        time.sleep(0.3)
+        rig.stack.processes[held_up].signal(signal.SIGCONT)
     process.wait()
     return process.exit_code
 
@@ -70,7 +76,7 @@ def play(rig: Any) -> int:
 def test_nodes_reproduce_a_recorded_run(make_rig: Callable[..., Any], bag: Path, tmp_path: Path) -> None:
     result = tmp_path / "result.json"
     rig = make_rig("lockstep", **replay_parameters(bag, result_file=str(result)))
-    assert play(rig) == 0, rig.logs()
+    assert play(rig, held_up="command_bridge") == 0, rig.logs()
     compared = json.loads(result.read_text())
     record = read_run(bag)
     assert compared["is_reproduced"]
