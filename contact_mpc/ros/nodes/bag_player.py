@@ -101,8 +101,7 @@ class BagPlayerNode(ContactNode):
         """Begin to play."""
         for key in PLAYED:
             self.wait_for_subscribers(self._publishers_by_key[key], 1)
-        is_lockstep = self.config.clock == "lockstep"
-        self._has_bridge = is_lockstep and any(self.count_publishers(topic) > 0 for topic in self._command_topics)
+        self._waits_for_commands = self.config.clock == "lockstep"
         self._messages = self._read_messages()
         self._first_ns: tuple[int, float] | None = None
 
@@ -130,19 +129,21 @@ class BagPlayerNode(ContactNode):
         if self.config.clock == "lockstep" and key == "joint_states" and stamp_ns in self._plans:
             what = f"the plan of {stamp_ns * 1e-9:.3f} s"
             self._wait(executor, lambda: stamp_ns in self._answered, self.config.answer_timeout_s, what)
-        if self._has_bridge and key == "joint_states" and stamp_ns in self._commands:
+        if self._waits_for_commands and key == "joint_states" and stamp_ns in self._commands:
             self._await_command(executor, stamp_ns)
 
     def _await_command(self, executor: Executor, stamp_ns: int) -> None:
-        """Wait for the answer to a joint state, as the plant does; a bridge that falls behind would refuse plans.
+        """Wait for a bridge's answer to a joint state, as the plant does; one that falls behind would refuse plans.
 
         One answer that does not come is counted as missing in the end, and no other is waited for.
         """
+        if not self._sent and not any(self.count_publishers(topic) for topic in self._command_topics):
+            return  # played to estimator and tracker alone
         try:
             self._wait(executor, lambda: stamp_ns in self._sent, self.config.answer_timeout_s, "the command")
         except StackError as error:
             self.get_logger().warning(f"{stamp_ns * 1e-9:.3f} s: {error}")
-            self._has_bridge = False
+            self._waits_for_commands = False
 
     def _read_messages(self) -> Iterator[tuple[str, int, bytes]]:
         """Yield (series, time of receipt, bytes) of what is played; a bag that was cut off is played up to there."""
