@@ -124,5 +124,6 @@ def _verify(path: Path) -> None:
 
 
 def _report(path: str, error: Exception) -> None:
-    if not isinstance(error, FileNotFoundError):
+    """Say what is damaged; a whole file that names what is no more is another version's, as one that is gone."""
+    if not isinstance(error, FileNotFoundError | AttributeError | ImportError):
         logger.warning("%s: damaged compiled code (%s): compiling it again", path, error or type(error).__name__)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import types
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -71,6 +72,30 @@ def test_writers_at_the_same_time_lose_nothing_and_take_nothing_from_each_other(
     reader = CheckedCacheFile(str(tmp_path), "function", "stamp")
     for writer in range(writers):
         assert [reader.load((writer, k)) for k in range(keys_each)] == [f"code {writer} {k}" for k in range(keys_each)]
+
+
+class Renamed:
+    """What another version had."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Renamed)
+
+    def __hash__(self) -> int:
+        return 1
+
+
+def test_code_of_a_version_whose_types_are_gone_is_not_there_and_not_called_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    module = types.ModuleType("contact_mpc_of_another_version")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(Renamed, "__module__", module.__name__)
+    monkeypatch.setattr(module, "Renamed", Renamed, raising=False)
+    CheckedCacheFile(str(tmp_path), "function", "stamp").save(Renamed(), "code")
+    assert CheckedCacheFile(str(tmp_path), "function", "stamp").load(Renamed()) == "code"
+    monkeypatch.delattr(module, "Renamed")
+    assert CheckedCacheFile(str(tmp_path), "function", "stamp").load(Renamed()) is None
+    assert caplog.records == []
 
 
 CALLED = """
