@@ -15,7 +15,7 @@ from contact_mpc.importing.mesh_shapes import MeshShapes, shapes_of_mesh, write_
 from contact_mpc.importing.mimic import lock_mimics
 from contact_mpc.importing.mirror import mirror_robot
 from contact_mpc.importing.xml_numbers import add_origin, read_numbers, read_pose, write_numbers
-from contact_mpc.model.urdf import DRAKE, MOVING_JOINTS, SHAPES, Pose, mesh_path
+from contact_mpc.model.urdf import DRAKE, MOVING_JOINTS, SHAPES, WORLD, Pose, mesh_path
 
 KEPT = {
     "robot": {"link", "joint"},
@@ -35,7 +35,7 @@ LEFT_OUT = {
 }
 DENSITY_KG_M3 = 1000.0  # of links without mass
 LEAST_MASS_KG = 1e-3
-WORLD, BASE = "world", "fixed_base"  # engines have a world of their own: a link of that name is no link to them
+BASE = "fixed_base"  # what a link `WORLD` is called
 GYRATION_M = 0.01  # radius of gyration of a link without shapes
 
 

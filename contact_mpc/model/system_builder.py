@@ -15,7 +15,7 @@ from contact_mpc.model.rotations import (
 )
 from contact_mpc.model.system import System, expand_joint_values
 from contact_mpc.model.system_config import ObjectConfig, RobotConfig, SystemConfig
-from contact_mpc.model.urdf import Joint, Pose, Shape, Urdf, read_urdf
+from contact_mpc.model.urdf import WORLD, Joint, Pose, Shape, Urdf, read_urdf
 from contact_mpc.model.urdf_edit import robot_edit
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.resources import resource
@@ -187,9 +187,9 @@ def _check_limits(config: SystemConfig, urdfs: dict[str, Urdf]) -> None:
 
 def _check_roots(urdfs: dict[str, Urdf]) -> None:
     for urdf in urdfs.values():
-        if "world" in urdf.links:
+        if WORLD in urdf.links:
             raise ModelError(
-                f"{urdf.path}: link 'world': engines have a world of their own; give the link another name, as "
+                f"{urdf.path}: link '{WORLD}': engines have a world of their own; give the link another name, as "
                 "`contact-mpc import` does"
             )
 

@@ -21,6 +21,7 @@ DRAKE = "{http://drake.mit.edu}"
 SHAPES = {"sphere": ("radius",), "box": ("size",), "capsule": ("radius", "length"), "cylinder": ("radius", "length")}
 NEGATIVE_INERTIA = 1e-6  # of the largest moment: rounding of a file's six numbers
 MOVING_JOINTS = ("revolute", "prismatic", "continuous")
+WORLD = "world"  # engines have a world of their own: a link of that name is no link to them
 
 
 @dataclass(frozen=True)

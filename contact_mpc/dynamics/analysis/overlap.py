@@ -31,14 +31,14 @@ def without_overlap(system: System, model: Model, q: FloatArray, weight: FloatAr
 
     Where no motion resolves the overlaps, or not in `MOST_ROUNDS` linearisations, the last configuration is returned.
     """
-    from scipy.optimize import nnls  # 0.4 s, here and not where nothing overlaps
-
     builder, scale = ProblemBuilder(model, q), 1.0 / np.sqrt(weight)
     u, offset = q[system.n_q_u :], np.zeros(len(model.mu))
     for _ in range(MOST_ROUNDS):
         near = builder.build(q, u, offset)
         if np.min(near.phi, initial=np.inf) >= -deepest_m:
             break
+        from scipy.optimize import nnls  # 0.4 s, here and not where nothing overlaps
+
         G = np.einsum("ki,kiv->kv", near.n, near.J) * scale
         E = np.vstack([G.T, -near.phi])
         f = np.append(np.zeros(system.n_v), 1.0)
