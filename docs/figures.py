@@ -17,8 +17,8 @@ import contact_mpc
 from contact_mpc.bags.object_track import evaluate_object
 from contact_mpc.bags.poses import angles_deg
 from contact_mpc.control.bridge.config import BridgeConfig
-from contact_mpc.control.bridge.guard import CommandGuard
-from contact_mpc.control.bridge.limits import GuardLimits
+from contact_mpc.control.bridge.guard.guard import CommandGuard
+from contact_mpc.control.bridge.guard.limits import GuardLimits
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.estimation.contact_location.locator import ContactLocator
 from contact_mpc.examples.plotting import STYLE

@@ -23,7 +23,7 @@ ALLOWED = {
     "optimisation": {"model", "geometry", "dynamics"},
     "estimation": {"model", "task", "geometry", "dynamics"},
     "planning": {"model", "task", "geometry", "dynamics", "optimisation"},
-    "control/bridge": {"model", "task"},
+    "control/bridge": {"model", "task", "geometry"},  # of geometry: how near two segments are
     "control/tracking": {"model", "task", "geometry", "dynamics", "optimisation"},
     "control": {"model", "task", "geometry", "dynamics", "optimisation"},
     "plants": {"model"},

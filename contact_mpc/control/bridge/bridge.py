@@ -21,8 +21,9 @@ import numpy as np
 
 from contact_mpc.control.bridge.clocks import RateMonitor, StartGuard
 from contact_mpc.control.bridge.config import BridgeConfig
-from contact_mpc.control.bridge.guard import CommandGuard, GuardLimits
-from contact_mpc.control.bridge.limits import PlanLimits
+from contact_mpc.control.bridge.guard.guard import CommandGuard, GuardLimits
+from contact_mpc.control.bridge.guard.limits import PlanLimits
+from contact_mpc.control.bridge.guard.self_distance import SelfDistance
 from contact_mpc.control.bridge.output import BridgeOutput
 from contact_mpc.control.bridge.plan_buffer import PlanBuffer
 from contact_mpc.control.bridge.state_monitor import StateMonitor
@@ -79,7 +80,8 @@ class BridgeCore:
 
     def __init__(self, system: System, config: BridgeConfig, lockstep: bool = False) -> None:
         self.config, self.lockstep = config, lockstep
-        self.guard = CommandGuard(GuardLimits.from_config(system, config), system.joint_names)
+        apart = SelfDistance(system, config.self_distance_m) if config.self_distance_m else None
+        self.guard = CommandGuard(GuardLimits.from_config(system, config), system.joint_names, apart)
         self.refusals = Refusals()
         self.safety = SafetyStatus(BridgeMode.INACTIVE)
         self.plans = PlanBuffer(config, PlanLimits.from_config(system, config))
@@ -418,7 +420,8 @@ class BridgeCore:
         refused = self._output.request(self._state, dt_s)
         if refused and self.safety.mode is BridgeMode.ACTIVE:
             self._target.give_up()
-            self._report(BridgeMode.HOLD, Cause.COMMAND_JUMP)
+            near = self.guard.approach
+            self._report(BridgeMode.HOLD, Cause.SELF_DISTANCE if near else Cause.COMMAND_JUMP, near)
             self._target.latch_hold(self._state.q)
         return self._output.finish(t_ns, self.safety)
 

@@ -106,6 +106,14 @@ class BridgeConfig(BaseModel):
     acceleration_per_s: Number = _quantity(
         50.0, "1/s", "largest acceleration of the setpoint, in URDF velocity limits per second", ge=1.0, le=1000.0
     )
+    jerk_per_s2: Number = _quantity(
+        0.0, "1/s^2", "largest change of that acceleration, in URDF velocity limits per second squared; 0: not limited",
+        ge=0.0, le=1e6,
+    )  # fmt: skip
+    self_distance_m: Number = _quantity(
+        0.0, "m", "links of the robots are kept so far apart: what would bring them nearer comes to rest; 0: not "
+        "watched", ge=0.0, le=1.0,
+    )  # fmt: skip
     effort_fraction: Number = _quantity(0.9, "1", "share of the URDF's effort limit", gt=0.0, le=0.9)
     torque_rate_per_s: Number = _quantity(
         100.0, "1/s", "largest change of the torque, in URDF effort limits per second", ge=1.0, le=1000.0

@@ -7,7 +7,7 @@ import numpy as np
 from contact_mpc.control.bridge.clocks import TimeBudget
 from contact_mpc.control.bridge.config import BridgeConfig
 from contact_mpc.control.bridge.fault_response import FaultResponse
-from contact_mpc.control.bridge.guard import CommandGuard
+from contact_mpc.control.bridge.guard.guard import CommandGuard
 from contact_mpc.control.bridge.joint_impedance import JointImpedance
 from contact_mpc.control.bridge.state_monitor import StateMonitor
 from contact_mpc.control.bridge.status import BridgeCommand, SafetyStatus

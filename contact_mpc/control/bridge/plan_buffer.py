@@ -7,7 +7,7 @@ that follow one another by less than half a period are left out, so that a track
 from collections import deque
 
 from contact_mpc.control.bridge.config import BridgeConfig
-from contact_mpc.control.bridge.limits import PlanLimits
+from contact_mpc.control.bridge.guard.limits import PlanLimits
 from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.loop_records import CommandPlan
 

@@ -38,6 +38,7 @@ class Cause(Enum):
     STATE_RATE = (109, "joint states do not come at rate_hz: set rate_hz or the rate of the driver")
     STATE_UNUSABLE = (110, "joint states are unusable: check names, length, values and units of the driver")
     GOING_TO_START = (111, "a slow motion to the start, asked for: ~/stop ends it; collisions are not checked")
+    SELF_DISTANCE = (112, "the plan brings links of the robot together: plan another way, or lower self_distance_m")
     STATE_LOST = (201, "joint states stopped: check driver and load, then reset")
     STATE_REFUSED = (202, "joint states are unusable: check names, length and values, then reset")
     STATE_JUMP = (203, "the measured position jumped: check encoders and driver, then reset")

@@ -9,7 +9,7 @@ stays within `blend_rate` and its acceleration within half of what the guard all
 import numpy as np
 
 from contact_mpc.control.bridge.config import BridgeConfig
-from contact_mpc.control.bridge.guard import CommandGuard
+from contact_mpc.control.bridge.guard.guard import CommandGuard
 from contact_mpc.control.bridge.plan_interpolation import interpolate_plan
 from contact_mpc.control.bridge.status import Cause
 from contact_mpc.model.system import System

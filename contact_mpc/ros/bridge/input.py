@@ -6,7 +6,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from contact_mpc.control.bridge.bridge import BridgeCore
-from contact_mpc.control.bridge.limits import MAX_POINTS
+from contact_mpc.control.bridge.guard.limits import MAX_POINTS
 from contact_mpc.control.bridge.status import BridgeCommand
 from contact_mpc.errors import InputError
 from contact_mpc.ros.driver.command_output import CommandOutput

@@ -12,7 +12,7 @@ from typing import Any
 from rclpy.node import Node
 
 from contact_mpc.control.bridge.bridge import BridgeCore
-from contact_mpc.control.bridge.limits import MAX_POINTS
+from contact_mpc.control.bridge.guard.limits import MAX_POINTS
 from contact_mpc.errors import InputError
 from contact_mpc.model.system import System
 from contact_mpc.ros.messages.qos import TOPICS, ClockName, qos_profile

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contact_mpc.control.bridge.config import BridgeConfig
-from contact_mpc.control.bridge.limits import PlanLimits
+from contact_mpc.control.bridge.guard.limits import PlanLimits
 from contact_mpc.control.bridge.plan_buffer import PlanBuffer
 from contact_mpc.control.bridge.plan_interpolation import interpolate_plan
 from contact_mpc.task.loop_records import CommandPlan

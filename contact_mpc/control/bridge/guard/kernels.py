@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from contact_mpc.control.bridge.guard.jerk import next_smooth_velocity
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.code.compile_flags import RAISING
 
@@ -25,6 +26,7 @@ class ClampKind(IntEnum):
     EFFORT = 4
     TORQUE_RATE = 5
     NON_FINITE = 6
+    SELF_DISTANCE = 7
 
 
 _POSITION, _VELOCITY, _ACCELERATION = int(ClampKind.POSITION), int(ClampKind.VELOCITY), int(ClampKind.ACCELERATION)
@@ -45,7 +47,7 @@ def fastest_approach(distance: float, a_max: float, dt_s: float) -> float:
 @njit(**RAISING)
 def next_velocity(
     u_request: float, rate: float, u_before: float, v_before: float, dt_s: float,
-    low: float, high: float, v_max: float, a_max: float,
+    low: float, high: float, v_max: float, a_max: float, a_before: float, j_max: float,
 ) -> float:  # fmt: skip
     """Return the velocity of one step towards a moving request, within the limits of one joint.
 
@@ -55,6 +57,8 @@ def next_velocity(
 
     v in [v_before - a_max dt, v_before + a_max dt], [-v_max, v_max], and towards `low` and `high` no faster than
     `fastest_approach`; where these exclude one another, the later ones win.
+
+    With a finite j_max, which these win over too, `next_smooth_velocity` chooses what they then limit.
 
     Parameters
     ----------
@@ -68,9 +72,15 @@ def next_velocity(
         Range that may be used, low <= u_before <= high, rad.
     v_max, a_max : float
         Limits, rad/s and rad/s^2.
+    a_before, j_max : float
+        Acceleration of the step before, rad/s^2, and limit of its change, rad/s^3; inf: none.
     """
     wanted = (u_request - u_before) / dt_s
-    if abs(wanted - rate) > a_max * dt_s:
+    if np.isfinite(j_max):
+        wanted = next_smooth_velocity(
+            u_request, rate, u_before, v_before, a_before, dt_s, low, high, v_max, a_max, j_max
+        )
+    elif abs(wanted - rate) > a_max * dt_s:
         gap = u_request - rate * dt_s - u_before
         wanted = rate + np.sign(gap) * fastest_approach(abs(gap), a_max, dt_s)
     wanted = min(max(wanted, v_before - a_max * dt_s), v_before + a_max * dt_s)
@@ -82,8 +92,9 @@ def next_velocity(
 @njit(**RAISING)
 def guard_setpoint(
     u_request: FloatArray, du_request: FloatArray, rate: FloatArray, u_before: FloatArray, v_before: FloatArray,
-    dt_s: float, q_min: FloatArray, q_max: FloatArray, v_max: FloatArray, a_max: FloatArray, jump: FloatArray,
-    u: FloatArray, du: FloatArray, v: FloatArray, clamped: CountArray,
+    a_before: FloatArray, dt_s: float, q_min: FloatArray, q_max: FloatArray, v_max: FloatArray, a_max: FloatArray,
+    j_max: FloatArray, jump: FloatArray, u: FloatArray, du: FloatArray, v: FloatArray, a: FloatArray,
+    clamped: CountArray,
 ) -> bool:  # fmt: skip
     """Limit a setpoint and its rate; returns whether the request was refused as a whole.
 
@@ -97,12 +108,14 @@ def guard_setpoint(
         Anything: setpoint, rad, rate for the impedance law and rate of the setpoint itself, rad/s.
     u_before, v_before : (n_a,) array
         Setpoint of the command before, rad, and the velocity that it moved with, rad/s; finite.
+    a_before : (n_a,) array
+        Change of that velocity, rad/s^2; finite.
     dt_s : float
         Time since the command before >= 0, s.
-    q_min, q_max, v_max, a_max, jump : (n_a,) array
+    q_min, q_max, v_max, a_max, j_max, jump : (n_a,) array
         See `GuardLimits`.
-    u, du, v : (n_a,) array
-        Receive the limited setpoint and rate, and the setpoint's velocity.
+    u, du, v, a : (n_a,) array
+        Receive the limited setpoint and rate, and the setpoint's velocity and acceleration.
     clamped : (n_kinds, n_a) array
         Receives 1 for each intervention by kind and joint; the rows of the torque stay untouched.
     """
@@ -127,7 +140,11 @@ def guard_setpoint(
         du[i] = min(max(du_wanted, -v_max[i]), v_max[i])
         end = start
         if dt_s > 0.0:
-            v[i] = next_velocity(within, rate_wanted, start, v_before[i], dt_s, low, high, v_max[i], a_max[i])
+            v_start = v_before[i]
+            v[i] = next_velocity(
+                within, rate_wanted, start, v_start, dt_s, low, high, v_max[i], a_max[i], a_before[i], j_max[i]
+            )
+            a[i] = (v[i] - v_start) / dt_s
             is_met = v[i] == (within - start) / dt_s
             end = within if is_met else min(max(start + v[i] * dt_s, low), high)
         u[i] = end

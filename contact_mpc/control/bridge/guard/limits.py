@@ -31,6 +31,8 @@ class GuardLimits:
         Velocity limit of setpoint and rate, rad/s.
     a_max : array
         Acceleration limit of the setpoint, rad/s^2.
+    j_max : array
+        Limit of the acceleration's change, rad/s^3; inf: none.
     jump : array
         Largest accepted distance of a request from the setpoint before, rad.
     tau_max : array
@@ -43,6 +45,7 @@ class GuardLimits:
     q_max: FloatArray
     v_max: FloatArray
     a_max: FloatArray
+    j_max: FloatArray
     jump: FloatArray
     tau_max: FloatArray
     tau_rate: FloatArray
@@ -52,7 +55,7 @@ class GuardLimits:
         """Derive the limits from the URDF's.
 
         A URDF has no limit of acceleration: a_max is the time derivative of the velocity limit that the config allows,
-        `acceleration_per_s` v_max, as tau_rate is of the effort limit.
+        `acceleration_per_s` v_max, as tau_rate is of the effort limit; j_max is `jerk_per_s2` v_max, or none.
 
         Raises
         ------
@@ -67,8 +70,9 @@ class GuardLimits:
                 f"position_margin_deg {config.position_margin_deg:g} leaves no range for joint "
                 f"'{system.joint_names[joint]}' ({system.q_min[joint]:g} to {system.q_max[joint]:g} rad); lower it"
             )
+        j_max = config.jerk_per_s2 * system.v_max if config.jerk_per_s2 else np.full(system.n_a, np.inf)
         return GuardLimits(
-            q_min, q_max, config.velocity_fraction * system.v_max, config.acceleration_per_s * system.v_max,
+            q_min, q_max, config.velocity_fraction * system.v_max, config.acceleration_per_s * system.v_max, j_max,
             np.full(system.n_a, config.command_jump_rad), config.effort_fraction * system.tau_max_nm,
             config.torque_rate_per_s * system.tau_max_nm,
         )  # fmt: skip

@@ -10,8 +10,8 @@ from hypothesis.extra.numpy import arrays
 
 from contact_mpc import load_system
 from contact_mpc.control.bridge.config import BridgeConfig
-from contact_mpc.control.bridge.guard import ClampKind, CommandGuard, GuardLimits
-from contact_mpc.control.bridge.guard_kernels import fastest_approach
+from contact_mpc.control.bridge.guard.guard import ClampKind, CommandGuard, GuardLimits
+from contact_mpc.control.bridge.guard.kernels import fastest_approach
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.system import System
 
