@@ -20,7 +20,17 @@ KEPT_NUMBERS = {
     },
     "caps of loops, sizes of arrays, how finely a way is looked at": {
         *("BISECTIONS", "RESOLVING_STEPS", "LEADING_POINTS", "TURNING_STEPS", "RETREAT_STEPS", "STEPS", "INSTANTS"),
-        *("MOST_BYTES", "WAYPOINTS", "DETOURS", "SCRATCH", "CLOSING_STEPS", "MOST_STEPS", "PORTION", "START_TRIES"),
+        *(
+            "MOST_BYTES",
+            "MOST_MEMORIES",
+            "WAYPOINTS",
+            "DETOURS",
+            "SCRATCH",
+            "CLOSING_STEPS",
+            "MOST_STEPS",
+            "PORTION",
+            "START_TRIES",
+        ),
     },
     "codes, indices, seeds far apart": {
         *("READY", "TOUCH", "ROOT", "EXTENSION", "REGRASP", "SMOOTHED", "UNSMOOTHED", "EXTENDED", "KEPT_EXTENSIONS"),

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from contact_mpc.model.gravity_torque import pinocchio_model
 from contact_mpc.model.system import System
 from contact_mpc.planning.push.program.instance import Instance
 from contact_mpc.planning.push.program.model import Model
@@ -37,7 +38,7 @@ class PlanBuilder:
     def __init__(self, model: Model) -> None:
         self._model = model
         robot = model.system.config.robots[0]
-        self._pin = pin.buildModelFromUrdf(str(model.system.urdfs[robot.name].path))
+        self._pin = pinocchio_model(model.system.urdfs[robot.name])
         self._pin.gravity.linear = np.array(model.system.config.gravity_m_s2)
         self._data = self._pin.createData()
         self._contact = tool_contact(model)

@@ -8,9 +8,7 @@ smears contact over many stages, for which (8) and (10) together are nearly depe
 
 import copy
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -29,9 +27,9 @@ from contact_mpc.planning.push.program.residuals import ResidualChecker, Residua
 from contact_mpc.planning.push.program.settings import ContactImplicitSettings
 from contact_mpc.planning.push.program.stage import build_stage
 from contact_mpc.planning.push.result import NOT_CONVERGED, SOLVED, ContactImplicitResult, Solution
+from contact_mpc.planning.push.solver import Options, StagedSolver
 from contact_mpc.settings.arrays import FloatArray
 
-Options = Mapping[str, float]
 SEARCH = {"tolerance": 1e-3, "mu_init": 1e-2}  # finds modes, not a solution
 POLISH = {"tolerance": 1e-4, "constr_viol_tol": 1e-10, "mu_init": 1e-4}
 REFINE = {**POLISH, "mu_init": 1e-5, "max_iter": 60}  # from a solution of nearly the same instance
@@ -56,10 +54,8 @@ class ContactImplicitPlanner:
         self.geometry = ToolGeometry(self.model)
         self._bounds = BoundsBuilder(self.model, self.program)
         self._checker = ResidualChecker(self.model)
-        library = load_library(self.program)
-        self.is_compiled = library.is_compiled
-        self._problem = library.problem
-        self._interpreted: dict[str, ca.Function] = {}
+        self.library = library = load_library(self.program)
+        self._solver = StagedSolver(self.program, library.problem, self.model.settings.iterations)
         self._rows = self._build_rows(library.problem)
 
     def plan(self, instance: Instance) -> ContactImplicitResult:
@@ -196,11 +192,7 @@ class ContactImplicitPlanner:
         return ContactImplicitResult(NOT_CONVERGED, None, nearest.residuals, (), iterations, cpu_s, message)
 
     def _solve(self, options: Options, instance: Instance, z: FloatArray, bounds: Bounds) -> tuple[FloatArray, int]:
-        solver = self._solver(options)
-        found = solver(
-            x0=z, p=instance.parameters(self.model), lbx=bounds.lbx, ubx=bounds.ubx, lbg=bounds.lbg, ubg=bounds.ubg
-        )
-        return np.array(found["x"]).ravel(), int(solver.stats()["iter_count"])
+        return self._solver.solve(options, z, instance.parameters(self.model), bounds)
 
     def _read(self, instance: Instance, z: FloatArray, modes: Modes) -> Solution:
         x, u = self.program.unpack(z)
@@ -208,33 +200,6 @@ class ContactImplicitPlanner:
         inner = self.program.split_rows(np.array(g).ravel())
         tau = inner["torque"] * self.model.system.tau_max_nm
         return Solution(z, x, u, tau, float(cost), modes)
-
-    def _solver(self, options: Options) -> ca.Function:
-        """Return a solver with these options.
-
-        casadi's interface to fatrop heeds options in the first solve only (later ones run with fatrop's defaults, three
-        times the iterations), so each solve has a solver of its own, 5 to 10 ms. An interpreted one takes seconds to
-        build, and is kept.
-        """
-        if self.is_compiled:
-            return self._build(self._problem, options)
-        key = repr(sorted(options.items()))
-        if key not in self._interpreted:
-            self._interpreted[key] = self._build(self._problem, options)
-        return self._interpreted[key]
-
-    def _build(self, problem: str | ca.Function, options: Options) -> ca.Function:
-        program = self.program
-        structure: dict[str, Any] = {
-            "structure_detection": "manual", "N": program.steps, "nx": [program.n_x] * program.stages,
-            "nu": [program.n_u] * program.steps + [0], "ng": program.row_counts,
-        }  # fmt: skip
-        quiet = {"print_time": False, "error_on_fail": False, "calc_lam_p": False, "calc_lam_x": False}
-        inner = {"print_level": 0, "max_iter": self.model.settings.iterations, **options}
-        expand = {} if isinstance(problem, str) else {"expand": True}
-        chosen = {**structure, **quiet, **expand, "fatrop": inner}
-        solver: ca.Function = ca.nlpsol("contact_implicit", "fatrop", problem, chosen)
-        return solver
 
     def _build_rows(self, problem: str | ca.Function) -> ca.Function:
         return ca.external("nlp", problem) if isinstance(problem, str) else problem

@@ -52,7 +52,7 @@ def bench_contact_implicit(
             if peer is not None and index < peer_instances:
                 found.add_peer(*peer.solve(push.instance), 1e3 * result.cpu_s)
     sizes = count_size(planner.program, planner.search_bounds(push.instance, 1e-2, planner.contact_steps()[0]))
-    result_object = found.summarise(seed, vars(sizes), planner.is_compiled)
+    result_object = found.summarise(seed, vars(sizes), planner.library.is_compiled)
     emit(result_object, as_json, make_table(result_object))
     raise typer.Exit(0 if result_object["goal_met"] else EXIT_GOAL_MISSED)
 

@@ -3,6 +3,7 @@
 import casadi as ca
 import numpy as np
 
+from contact_mpc.planning.push.buffered import Buffered
 from contact_mpc.planning.push.program.model import Model
 from contact_mpc.settings.arrays import FloatArray
 
@@ -20,18 +21,18 @@ class ToolGeometry:
         q, w, heading = ca.SX.sym("q", model.n_r), ca.SX.sym("w", model.n_o), ca.SX.sym("heading")
         head = model.arm.point(model.settings.tool_link, np.zeros(3), q)
         gap = model.thing.gap(w, head, heading) - model.head_radius_m
-        self._head = ca.Function("head", [q], [head, ca.jacobian(head, q)])
-        self._gap = ca.Function("gap", [q, w, heading], [gap, ca.gradient(gap, w)])
+        self._head = Buffered("head", [q], [head, ca.jacobian(head, q)])
+        self._gap = Buffered("gap", [q, w, heading], [gap, ca.gradient(gap, w)])
 
     def head(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the centre of the head (3,), m, and its Jacobian (3, n_r)."""
         p, J = self._head(q)
-        return np.array(p).ravel(), np.array(J)
+        return p, J
 
     def gap(self, q: FloatArray, w: FloatArray, heading_rad: float) -> tuple[float, FloatArray]:
         """Return phi, m, and its gradient along w (n_o,)."""
         phi, slope = self._gap(q, w, heading_rad)
-        return float(phi), np.array(slope).ravel()
+        return float(phi[0]), slope
 
     def follow(self, q_start: FloatArray, path: FloatArray) -> FloatArray:
         """Return joint positions (n, n_r) whose heads are near the path (n, 3), step by step from q_start.

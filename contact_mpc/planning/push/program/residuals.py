@@ -10,6 +10,8 @@ import casadi as ca
 import numpy as np
 import pinocchio as pin
 
+from contact_mpc.model.gravity_torque import pinocchio_model
+from contact_mpc.planning.push.buffered import Buffered
 from contact_mpc.planning.push.program.instance import Instance, direction
 from contact_mpc.planning.push.program.model import Model
 from contact_mpc.settings.arrays import FloatArray
@@ -52,7 +54,7 @@ class ResidualChecker:
     def __init__(self, model: Model) -> None:
         self._model = model
         robot = model.system.config.robots[0]
-        self._pin = pin.buildModelFromUrdf(str(model.system.urdfs[robot.name].path))
+        self._pin = pinocchio_model(model.system.urdfs[robot.name])
         self._pin.gravity.linear = np.array(model.system.config.gravity_m_s2)
         self._pin.armature = np.array(model.system.reflected_inertia)
         self._data = self._pin.createData()
@@ -61,7 +63,9 @@ class ResidualChecker:
         gap = model.thing.gap(w, p, heading)
         aligned, face = model.thing.aligned(w, p, heading), model.thing.face(w, p, heading)
         outputs = [gap - model.head_radius_m, ca.gradient(gap, w), ca.gradient(gap, p)]
-        self._face = ca.Function("face", [w, p, heading], [*outputs, ca.vertcat(*aligned), ca.vertcat(*face)])
+        self._face = Buffered("face", [w, p, heading], [*outputs, ca.vertcat(*aligned), ca.vertcat(*face)])
+        p_next = ca.SX.sym("p_next", 3)
+        self._slip = Buffered("slip", [p, p_next], [ca.vertcat(*model.thing.slip(p, p_next))])
 
     def evaluate(
         self, instance: Instance, x: FloatArray, u: FloatArray, tau: FloatArray, keeps_speed: bool = True
@@ -90,7 +94,7 @@ class ResidualChecker:
         pin.updateFramePlacements(self._pin, self._data)
         p = self._data.oMf[self._frame].translation
         J = pin.getFrameJacobian(self._pin, self._data, self._frame, pin.LOCAL_WORLD_ALIGNED)[:3]
-        phi, by_w, by_p, aligned, face = (np.array(item).ravel() for item in self._face(w, p, instance.heading_rad))
+        phi, by_w, by_p, aligned, face = self._face(w, p, instance.heading_rad)
         by_q = by_p @ J
         return float(phi[0]), float(by_q @ v + by_w @ w_dot), by_q, by_w, [aligned, face, np.array(p)]
 
@@ -116,7 +120,7 @@ class ResidualChecker:
         products = [lam * rebound, *(lam * aligned)]
         if keeps_speed:
             products += [*(lam * aligned_next), (lam + before) * float(by_q_next @ v_next - by_q @ v)]
-            products += [float(lam * item) for item in model.thing.slip(ca.SX(p), ca.SX(p_next))]
+            products += [*(lam * self._slip(p, p_next)[0])]
         below = [lam, phi_next, *(lam * face)]
         if k or not instance.is_measured:
             products.append(phi * lam)
