@@ -6,11 +6,12 @@ Exit codes: 0 the goal was met, 1 it was not, 2 a user's mistake (one line on st
 import signal
 import sys
 from contextlib import AbstractContextManager, nullcontext
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from contact_mpc.cli import bench, new, study
+from contact_mpc.cli.frame.heartbeat import heartbeat
 from contact_mpc.cli.frame.interrupts import interruptible
 from contact_mpc.cli.frame.lazy import Command, build_group, first_word
 from contact_mpc.cli.frame.output import EXIT_INTERRUPTED, remember_arguments, reserved_stdout
@@ -60,10 +61,19 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line; with ``--json`` stdout carries the result object and nothing else."""
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        with _ctrl_c(), reserved_stdout() if "--json" in arguments else nullcontext():
-            build_app(arguments)(args=arguments, prog_name="contact-mpc")
+        name = first_word(arguments) or "contact-mpc"
+        with _ctrl_c(), heartbeat(f"{name}: loading") as beat, _result_stream(arguments):
+            app = build_app(arguments)
+            if beat is not None:
+                beat.text = f"{name}: at work"
+            app(args=arguments, prog_name="contact-mpc")
     except KeyboardInterrupt:  # while the modules of a command are still being imported
         sys.exit(EXIT_INTERRUPTED)
+
+
+def _result_stream(arguments: list[str]) -> AbstractContextManager[Any]:
+    """Return what keeps stdout for the result object with ``--json``."""
+    return reserved_stdout() if "--json" in arguments else nullcontext()
 
 
 def _ctrl_c() -> AbstractContextManager[None]:

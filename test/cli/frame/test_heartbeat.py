@@ -1,0 +1,46 @@
+"""A silent command says on a terminal what it does; its own output takes that line away."""
+
+import io
+import os
+import pty
+import subprocess
+import sys
+import time
+
+import pytest
+
+from contact_mpc.cli.frame.heartbeat import ERASE, heartbeat
+
+PATIENCE_S = 120.0
+SILENT = """
+import sys, time
+from contact_mpc.cli.frame import heartbeat as module
+with module.heartbeat("plan: loading", silent_s=0.05):
+    while not sys.stdin.readline():
+        time.sleep(0.01)
+    print("result")
+"""
+
+
+def test_a_silent_command_says_so_until_it_has_something_to_say() -> None:
+    terminal, end = pty.openpty()
+    process = subprocess.Popen([sys.executable, "-c", SILENT], stdin=subprocess.PIPE, stdout=end, stderr=end, text=True)
+    os.close(end)
+    shown, deadline = "", time.monotonic() + PATIENCE_S
+    while "plan: loading, 0 s" not in shown and time.monotonic() < deadline:
+        shown += os.read(terminal, 1000).decode()
+    assert process.stdin is not None
+    process.stdin.write("go\n")
+    process.stdin.close()
+    while "result" not in shown and time.monotonic() < deadline:
+        shown += os.read(terminal, 1000).decode()
+    os.close(terminal)
+    assert process.wait(timeout=PATIENCE_S) == 0
+    assert f"{ERASE}result" in shown
+
+
+def test_nothing_is_written_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with heartbeat("plan: loading") as beat:
+        assert beat is None and sys.stderr is stream
