@@ -20,7 +20,8 @@ LOOPBACK = "127.0.0.1"
 def run_on_dask(work: Callable[..., T], tasks: Sequence[tuple[Any, ...]], jobs: int, deaths: int) -> Calls[T]:
     """Yield (index, work(*tasks[index])) as they are done; closing the iterator cancels the rest.
 
-    The scheduler is the one that DASK_SCHEDULER_ADDRESS names, and decides how many run at the same time.
+    The scheduler is the one that DASK_SCHEDULER_ADDRESS names: its workers decide how many run at the same time, and
+    its own `allowed-failures` how many of them may die under one call.
 
     Raises
     ------
@@ -30,9 +31,13 @@ def run_on_dask(work: Callable[..., T], tasks: Sequence[tuple[Any, ...]], jobs: 
     import dask
     from distributed import Client, KilledWorker, as_completed
 
+    is_elsewhere = dask.config.get("scheduler-address", None) is not None
+    own: dict[str, Any] = (
+        {} if is_elsewhere else {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": None}
+    )
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": deaths - 1}),
-        Client(n_workers=jobs, threads_per_worker=1, dashboard_address=None) as client,
+        Client(**own) as client,
     ):
         calls = {client.submit(work, *arguments, pure=False): index for index, arguments in enumerate(tasks)}
         try:

@@ -1,11 +1,14 @@
 """Kills: a dead worker costs another run of its trials alone; a dead parent leaves nobody behind."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -68,6 +71,43 @@ def test_a_killed_worker_costs_another_run_of_its_trials(tmp_path: Path, backend
         assert done.stdout.startswith("StackError worker processes died 3 times")
     if backend == "loky":
         assert ("a worker process died" in done.stderr) and "Traceback" not in done.stderr
+
+
+@contextmanager
+def dask_cluster(folder: Path) -> Iterator[str]:
+    """Start a scheduler with two workers, as processes of their own; yields its address."""
+    file, tool = folder / "scheduler.json", Path(sys.executable).parent / "dask"
+    scheduler = [tool, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", file]
+    worker = [
+        tool,
+        "worker",
+        "--scheduler-file",
+        file,
+        "--nthreads",
+        "1",
+        "--no-dashboard",
+        "--local-directory",
+        folder,
+    ]
+    started = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for command in (scheduler, worker, worker)]
+    try:
+        end_s = time.monotonic() + HANG_S
+        while not file.exists() and time.monotonic() < end_s:
+            time.sleep(0.1)
+        yield str(json.loads(file.read_text())["address"])
+    finally:
+        for process in started[::-1]:
+            process.terminate()
+            process.wait(HANG_S)
+
+
+def test_trials_run_on_a_scheduler_of_ones_own_and_outlive_a_killed_worker(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    with dask_cluster(tmp_path) as address:
+        command = [sys.executable, str(script(tmp_path, KILLED_WORKER)), str(tmp_path), "once", "dask"]
+        environment = os.environ | {"DASK_SCHEDULER_ADDRESS": address}
+        done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=True, env=environment)
+    assert done.stdout.strip() == str([(number, number * number) for number in range(5)])
 
 
 def is_running(pid: int) -> bool:
