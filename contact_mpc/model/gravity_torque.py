@@ -1,5 +1,6 @@
-"""Gravity torque of the robots' joints."""
+"""Gravity torque of the robots' joints, by Pinocchio's model of each."""
 
+import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 from contact_mpc.errors import ModelError
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import robot_base
+from contact_mpc.model.urdf import Urdf
 from contact_mpc.settings.arrays import FloatArray
 
 
@@ -35,7 +37,7 @@ class GravityTorque:
         rows = {name: row for row, name in enumerate(system.joint_names)}
         for robot in system.config.robots:
             urdf = system.urdfs[robot.name]
-            model = pinocchio.buildModelFromXML(urdf.text)
+            model = pinocchio_model(urdf)
             R_WR = robot_base(robot).R
             model.gravity.linear = R_WR.T @ np.array(system.config.gravity_m_s2)
             names = [joint.name for joint in urdf.joints if joint.kind != "fixed"]
@@ -48,6 +50,20 @@ class GravityTorque:
         for model, data, q, columns, order in self._robots:
             q[columns] = q_a[order]
             out[order] = self._pinocchio.computeGeneralizedGravity(model, data, q)[columns]
+
+
+def pinocchio_model(urdf: Urdf) -> Any:
+    """Return the `pinocchio.Model` of what was parsed of a URDF: masses and joints, without shapes.
+
+    Pinocchio's parser knows no capsules, and says so of each on stderr, though dynamics have no use for shapes.
+    """
+    import pinocchio  # as above
+
+    robot = ET.fromstring(urdf.text)
+    for link in robot.findall("link"):
+        for shape in [*link.findall("collision"), *link.findall("visual")]:
+            link.remove(shape)
+    return pinocchio.buildModelFromXML(ET.tostring(robot, encoding="unicode"))
 
 
 def _column(model: Any, name: str, path: Path) -> int:

@@ -15,6 +15,7 @@ from contact_mpc.estimation.contact_location.locator import ContactLocator
 from contact_mpc.estimation.contact_location.surfaces import retract
 from contact_mpc.estimation.contact_location.torque_map import tangents, to_force, to_world
 from contact_mpc.geometry.vectors import axpy, rotate, row, scaled
+from contact_mpc.model.gravity_torque import pinocchio_model
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import robot_base
 from contact_mpc.settings.arrays import FloatArray
@@ -41,7 +42,7 @@ class PinocchioTorques:
 
         robot = system.config.robots[0]
         self._pin, self._system, self._owner = pinocchio, system, robot.name
-        self._model = pinocchio.buildModelFromXML(system.urdfs[robot.name].text)
+        self._model = pinocchio_model(system.urdfs[robot.name])
         self._data = self._model.createData()
         self._columns = [self._model.joints[self._model.getJointId(name)].idx_q for name in system.joint_names]
         self._base = robot_base(robot)
