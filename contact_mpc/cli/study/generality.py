@@ -30,8 +30,9 @@ from contact_mpc.evaluation.statistics import statistics_of, wilson_interval
 from contact_mpc.evaluation.summary import describe_worst, rates, solve_times
 from contact_mpc.evaluation.trial_run import EvaluationSpec, run_trial
 from contact_mpc.evaluation.trials import disturbance_of, trial_seeds
+from contact_mpc.importing.objects import make_object
 from contact_mpc.importing.prepare import JointOptions
-from contact_mpc.importing.task import new_task
+from contact_mpc.importing.task import new_task, read_turn
 from contact_mpc.loop.config import load_loop_config
 from contact_mpc.plants.registry import PLANTS
 from contact_mpc.settings.file_access import write_text
@@ -82,6 +83,9 @@ def generality(
     """Bring hands and objects together: grasp search, plan, disturbed trials; two minutes of CPU time per cell."""
     require_writable(report)
     PLANTS.require(plant)
+    read_turn(turn)
+    for thing in objects or ():
+        make_object(thing, None)  # refuses what cannot be before anything runs
     compile_first(plant)
     options = CellOptions(trials, seed, samples, turn, plant)
     cells = [(hand, thing, folder, options) for hand in hands or HANDS for thing in objects or OBJECTS]

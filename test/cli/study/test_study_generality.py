@@ -7,6 +7,7 @@ import pytest
 
 from contact_mpc.cli.study import generality
 from contact_mpc.cli.study.generality import CellOptions, describe_cell, make_table, run_cell, summarise
+from contact_mpc.errors import ConfigError
 from contact_mpc.evaluation.start import FoundStart
 from contact_mpc.planning.start_posture import make_search
 from contact_mpc.report.study_report import write_generality_report
@@ -40,6 +41,16 @@ def test_cells_are_told_in_a_few_words() -> None:
     assert [describe_cell(row) for row in ROWS] == ["4 of 4", "2 of 4", "3 of 4", "no grasp"]
     table = make_table(summarise(ROWS, OPTIONS, wanted=4))
     assert table.row_count == 3 and "b, cube: no grasp: too wide" in str(table.caption)
+
+
+@pytest.mark.parametrize("given", [{"objects": ["ball:0.03", "nonsense"]}, {"turn": "nonsense"}])
+def test_what_cannot_be_is_refused_before_anything_runs(
+    given: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(generality, "compile_first", lambda _: pytest.fail("compiled before it read its options"))
+    with pytest.raises(ConfigError, match="nonsense: expected"):
+        generality.generality(**given, folder=tmp_path / "cells")
+    assert not (tmp_path / "cells").exists()
 
 
 def test_a_refused_cell_says_why_and_is_kept(tmp_path: Path) -> None:
