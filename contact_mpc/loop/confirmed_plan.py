@@ -15,8 +15,9 @@ from typing import Protocol
 import numpy as np
 
 from contact_mpc.errors import PlanError
+from contact_mpc.planning.parts import make_parts
 from contact_mpc.planning.tree.problem import Problem
-from contact_mpc.planning.tree.segments import FREE_S, Physics, TreeSegments, object_distance
+from contact_mpc.planning.tree.segments import FREE_S, Physics, object_distance
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
 
@@ -98,7 +99,7 @@ def confirm(
     plans_again : bool
         Whether what misses is mended and planned again, or the plan played to its end all the same.
     """
-    segments = TreeSegments(problem, physics=physics, plans_again=plans_again)
+    segments = make_parts(problem, physics, plans_again)
     segments.begin(plan)
     q, u = plan.q[0] if start_q is None else start_q, plan.u[0]
     world = physics if world is None else world

@@ -76,11 +76,11 @@ def build_reorienting(setup: ControllerSetup) -> Controller:
 def build_reorienting_rollouts(setup: ControllerSetup) -> Controller:
     """Return what goes to the goal of a planning problem by trees, whose parts roll-outs correct."""
     from contact_mpc.loop.confirmation import MujocoConfirmation
+    from contact_mpc.planning.parts import make_parts
     from contact_mpc.planning.tree.problem import load_problem
-    from contact_mpc.planning.tree.segments import TreeSegments
 
-    segments = TreeSegments(load_problem(setup.config.task), physics=MujocoConfirmation(setup.system))
-    return Reorienting(setup.system, setup.config, segments)
+    parts = make_parts(load_problem(setup.config.task), MujocoConfirmation(setup.system))
+    return Reorienting(setup.system, setup.config, parts)
 
 
 def build_one_step(setup: ControllerSetup) -> Controller:

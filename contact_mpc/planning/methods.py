@@ -14,8 +14,7 @@ from contact_mpc.task.task import TaskConfig, load_task
 
 if TYPE_CHECKING:
     from contact_mpc.planning.push.replan.replanner import PushReplanner
-    from contact_mpc.planning.reorient.segments import ReorientationPlanner
-    from contact_mpc.planning.tree.segments import TreeSegments
+    from contact_mpc.task.segment import SegmentPlanner
 
 CONTACT_IMPLICIT, REGRASP = "contact_implicit", "regrasp"
 HERE = "contact_mpc.planning.planner"
@@ -96,13 +95,13 @@ def make_replanner(name: str, delay_s: float) -> "PushReplanner":
     return PushReplanner(task.system, read_settings(task), delay_s)
 
 
-def make_segment_planner(name: str) -> "ReorientationPlanner | TreeSegments":
+def make_segment_planner(name: str) -> "SegmentPlanner":
     """Return what plans the parts of a long way.
 
     Parameters
     ----------
     name : str
-        A task with turns and new grasps, or a planning problem with its trees: its name, or the path of its file.
+        A task with turns and new grasps, or a planning problem with its trees or turns: name, or path of its file.
 
     Raises
     ------
@@ -110,10 +109,10 @@ def make_segment_planner(name: str) -> "ReorientationPlanner | TreeSegments":
         The file is neither, or a parameter is unknown or out of range.
     """
     if is_problem(name):
+        from contact_mpc.planning.parts import make_parts
         from contact_mpc.planning.tree.problem import load_problem
-        from contact_mpc.planning.tree.segments import TreeSegments
 
-        return TreeSegments(load_problem(name))
+        return make_parts(load_problem(name))
     from contact_mpc.planning.reorient.segments import build_planner
 
     task = load_task(name)

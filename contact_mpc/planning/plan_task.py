@@ -11,6 +11,7 @@ import yaml
 from contact_mpc.errors import PlanError
 from contact_mpc.model.kinematic_tree import REVOLUTE
 from contact_mpc.model.rotations import rotation_log, rpy_from_rotation
+from contact_mpc.planning.parts import REGRASP, turning_task
 from contact_mpc.planning.tree.problem import Problem, load_problem, with_goal
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.resources import resource_names
@@ -18,6 +19,7 @@ from contact_mpc.task.plan import Plan
 from contact_mpc.task.task import Goal, TaskConfig, load_task
 
 TREE = "rrt"  # provenance["planner"] of plans that a tree made
+OF_PROBLEMS = (TREE, REGRASP)
 UNJUDGED_MM = 1000.0  # where no coordinate is a distance the position follows from the angles
 SAME = 1e-6  # rad, m: what a task file may round of a start
 STARTS_RAD, STARTS_M = 0.02, 0.002  # of any coordinate: a plan that starts further from where its task does is refused
@@ -29,7 +31,7 @@ def is_problem(name: str) -> bool:
 
 
 def problem_of_plan(name: str, plan: Plan) -> Problem:
-    """Return the problem that a tree's plan solves, with the goal that the plan was made for.
+    """Return the problem that a plan by a tree, or by turns, solves, with the goal that the plan was made for.
 
     Parameters
     ----------
@@ -39,11 +41,13 @@ def problem_of_plan(name: str, plan: Plan) -> Problem:
     Raises
     ------
     PlanError
-        The plan was not made by a tree.
+        The plan is that of a task.
     """
     made_by, stored = plan.provenance.get("planner"), plan.provenance.get("problem")
-    if made_by != TREE or not isinstance(stored, str):
-        raise PlanError(f"a plan by '{made_by}', not by a tree ('{TREE}'): it starts where its task starts")
+    if made_by not in OF_PROBLEMS or not isinstance(stored, str):
+        raise PlanError(
+            f"a plan by '{made_by}' starts where its task does; plans of problems are by {' or '.join(OF_PROBLEMS)}"
+        )
     path = Path(name)
     is_file = path.is_file() and "rrt:" in path.read_text(encoding="utf-8", errors="replace")
     problem = load_problem(name if is_problem(name) or is_file else stored)
@@ -75,9 +79,10 @@ def goal_of_plan(problem: Problem, plan: Plan) -> Goal:
 
 
 def write_plan_task(problem: Problem, plan: Plan, path: Path, hold_s: float | None = None) -> TaskConfig:
-    """Write the task of a tree's plan to a YAML file and load it.
+    """Write the task of a problem's plan to a YAML file and load it.
 
-    The start is q_0 and u_0 of the plan; goal and tolerances are those of `goal_of_plan` and `tolerances`.
+    The start is q_0 and u_0 of the plan; goal and tolerances are those of `goal_of_plan` and `tolerances`. That of a
+    plan by turns has name and planner of the task that turns the object, so that nodes plan each turn anew.
 
     Raises
     ------
@@ -87,9 +92,11 @@ def write_plan_task(problem: Problem, plan: Plan, path: Path, hold_s: float | No
     system, parts, (q, u) = problem.system, problem.file.parts, (plan.q[0], plan.u[0])
     R, p = system.object_pose(q)
     goal, (tolerance_deg, tolerance_mm) = goal_of_plan(problem, plan), tolerances(problem)
+    turning = turning_task(problem) if plan.provenance.get("planner") == REGRASP else None
+    made_by = f"{plan.provenance['planner']}, seed {plan.provenance.get('seed')}"
     file = {
-        "name": problem.file.name,
-        "description": f"plan of {problem.file.name} by a tree, seed {plan.provenance.get('seed')}",
+        "name": problem.file.name if turning is None else turning.name,
+        "description": f"plan of {problem.file.name} by {made_by}",
         "system": str(system.path),
         "start": {
             "joints_rad": _named(system.joint_names, q[system.n_q_u :]),
@@ -108,6 +115,8 @@ def write_plan_task(problem: Problem, plan: Plan, path: Path, hold_s: float | No
         "tolerance_mm": tolerance_mm,
         "drop_distance_m": parts.drop_distance_m,
     }
+    if turning is not None:
+        file["planner"] = dict(turning.planner)
     path.write_text(yaml.safe_dump(file, sort_keys=False), encoding="utf-8")
     task = load_task(path)
     off = float(np.max(np.abs(system.difference(task.start_q, q))))

@@ -1,7 +1,9 @@
 """A part of a long way, as a planner hands it to who follows it."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
+from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
 
 
@@ -17,3 +19,13 @@ class Segment:
     is_tracked: bool = True
     reason: str = ""
     rest_s: float = 0.0
+
+
+class SegmentPlanner(Protocol):
+    """What plans segments; a function of the calls since `begin`."""
+
+    def begin(self, plan: Plan) -> None:
+        """Take the reference, of which the last pose of the objects is the goal."""
+
+    def next_segment(self, q: FloatArray, u: FloatArray) -> Segment | None:
+        """Return the segment from the state q (n_q,) under the command u (n_a,); None where the goal is reached."""

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contact_mpc.cli.run.tree_plan import TreeRun, is_tree_plan, task_of_tree
+from contact_mpc.cli.run.problem_plan import ProblemRun, is_problem_plan, task_of_problem
 from contact_mpc.errors import PlanError
+from contact_mpc.planning.parts import plan_of_turns
 from contact_mpc.planning.plan_task import (
     STARTS_M,
     STARTS_RAD,
@@ -65,15 +66,23 @@ def test_position_is_judged_only_where_a_coordinate_is_a_distance(tmp_path: Path
 def test_a_plan_file_of_a_tree_becomes_a_task_in_the_folder_of_the_run(tmp_path: Path) -> None:
     problem = load_problem("planar_pushing")
     plan, path = standing_plan(problem), tmp_path / "plan.npz"
-    assert is_tree_plan(plan)
-    run = TreeRun("planar_pushing", method=None, seed=0, hold_s=None, stored=(path, plan))
-    task = task_of_tree(run, plan, path, tmp_path)
+    assert is_problem_plan(plan)
+    run = ProblemRun("planar_pushing", method=None, seed=0, hold_s=None, stored=(path, plan))
+    task = task_of_problem(run, plan, path, tmp_path)
     assert task.path == (tmp_path / "task.yaml").resolve()
+
+
+def test_nodes_turn_by_what_made_a_plan_of_turns(tmp_path: Path) -> None:
+    problem = load_problem("allegro_ball")
+    task = write_plan_task(problem, plan_of_turns(problem), tmp_path / "task.yaml")
+    turning = load_task("allegro_ball_so3")
+    assert (task.name, task.planner) == (turning.name, turning.planner)
+    assert task.goal.angle_deg == pytest.approx(180.0)
 
 
 def test_a_plan_of_another_method_starts_where_its_task_starts(tmp_path: Path) -> None:
     plan = standing_plan(load_problem("planar_pushing"))
-    with pytest.raises(PlanError, match="by 'trajopt', not by a tree"):
+    with pytest.raises(PlanError, match="by 'trajopt' starts where its task does"):
         problem_of_plan("planar_pushing", replace(plan, provenance={"planner": "trajopt"}))
 
 

@@ -13,8 +13,11 @@ from rich.table import Table
 
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit, require_writable
 from contact_mpc.cli.plan.plan_grasp import GraspOptions, find_grasp, progress_bar
-from contact_mpc.cli.plan.plan_tree import plan_by_tree
+from contact_mpc.cli.plan.plan_tree import plan_by_tree, read_goals
+from contact_mpc.cli.plan.plan_turns import plan_by_turns
 from contact_mpc.errors import ConfigError
+from contact_mpc.planning.parts import REGRASP
+from contact_mpc.planning.tree.problem import load_problem, with_goal
 from contact_mpc.task.plan import save_plan
 from contact_mpc.settings.resources import resource_names
 from contact_mpc.settings.strict_yaml import parse_yaml
@@ -22,18 +25,23 @@ from contact_mpc.task.task import TaskConfig, load_task
 from contact_mpc.planning.trajopt.feasibility import describe_refusal
 from contact_mpc.planning.trajopt.task import TrajoptResult, plan_task
 
-METHODS = ("trajopt", "rrt")
+METHODS = ("trajopt", "rrt", "regrasp")
 
 
 def plan(
     task: Annotated[
-        str, typer.Argument(help="Name in config/tasks, or for rrt in config/planning, or path of such a YAML.")
+        str,
+        typer.Argument(help="Name in config/tasks, or for rrt and regrasp in config/planning, or path of such a YAML."),
     ],
     method: Annotated[
-        str | None, typer.Option(help="trajopt or rrt; by default trajopt where there is such a task.")
+        str | None,
+        typer.Option(
+            help="trajopt, rrt or regrasp (turns, played in MuJoCo); by default trajopt where there is such a task."
+        ),
     ] = None,
     goal: Annotated[
-        list[str] | None, typer.Option(help="Goal COORDINATE=NUMBER of an object for rrt, e.g. disc_turn_rad=1.57.")
+        list[str] | None,
+        typer.Option(help="Goal COORDINATE=NUMBER of an object for rrt and regrasp, e.g. disc_turn_rad=1.57."),
     ] = None,
     nodes: Annotated[int | None, typer.Option(min=1, help="Nodes of each tree at most, for rrt.")] = None,
     report: Annotated[Path | None, typer.Option(help="Folder for the HTML report of rrt.")] = None,
@@ -71,9 +79,16 @@ def plan(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the table.")] = False,
 ) -> None:
     """Plan a task by trajectory optimisation or a problem by a tree, or search the start posture of a task."""
-    if _choose_method(task, method) == "rrt":
-        if settings or grasp or axis or write:
-            raise ConfigError("--set, --grasp and --axis belong to --method trajopt; parameters of rrt are in its YAML")
+    chosen = _choose_method(task, method)
+    if chosen != "trajopt" and (settings or grasp or axis or write):
+        raise ConfigError(
+            f"--set, --grasp and --axis belong to --method trajopt; parameters of {chosen} are in its YAML"
+        )
+    if chosen == REGRASP:
+        if nodes or report or is_confirmed or seed:
+            raise ConfigError(f"--nodes, --report, --confirm and --seed belong to other methods than {REGRASP}")
+        plan_by_turns(with_goal(load_problem(task), read_goals(goal or [])), out, as_json)
+    if chosen == "rrt":
         require_writable(report)
         plan_by_tree(task, goal or [], seed, nodes, out, report, is_confirmed, as_json)
     if goal or nodes or report or is_confirmed:

@@ -45,7 +45,7 @@ def plan_by_tree(
     as_json: bool,
 ) -> NoReturn:
     """Plan, confirm in MuJoCo where asked, write what there is, print the result and exit with its code."""
-    problem, started = with_goal(load_problem(name), _read_goals(goals)), time.perf_counter()
+    problem, started = with_goal(load_problem(name), read_goals(goals)), time.perf_counter()
     found = _grow(problem, seed, nodes)
     plan, physics = _confirmed(problem, found, seed) if is_confirmed and found.is_valid else (found.plan, {})
     elapsed_s = time.perf_counter() - started
@@ -138,7 +138,8 @@ def figures(found: GlobalPlan) -> dict[str, Any]:
     }
 
 
-def _read_goals(goals: list[str]) -> dict[str, float]:
+def read_goals(goals: list[str]) -> dict[str, float]:
+    """Return the coordinates of ``--goal COORDINATE=NUMBER``."""
     values = {}
     for item in goals:
         key, equals, text = item.partition("=")

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit, require_writable
-from contact_mpc.cli.run.run_stack import RunRequest, run_goals, run_task, run_tree
-from contact_mpc.cli.run.tree_plan import TreeRun, is_tree_plan
+from contact_mpc.cli.run.run_stack import RunRequest, run_goals, run_task, run_problem
+from contact_mpc.cli.run.problem_plan import ProblemRun, is_problem_plan
 from contact_mpc.errors import ConfigError
 from contact_mpc.planning.methods import is_push
 from contact_mpc.planning.plan_task import require_start
@@ -51,7 +51,10 @@ def run(
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(help="rrt: grow a tree for the planning problem of this name first, then run its plan."),
+        typer.Option(
+            help="Plan the planning problem of this name first, then run its plan: rrt grows a tree, regrasp turns the "
+            "object from grasp to grasp."
+        ),
     ] = None,
     plan_seed: Annotated[int, typer.Option(min=0, help="Seed of the tree, with --method rrt.")] = 0,
     params: Annotated[
@@ -90,9 +93,9 @@ def run(
         port if view else None,
     )  # fmt: skip
     stored = None if plan is None else (plan, load_plan(plan))
-    if method is not None or (stored is not None and is_tree_plan(stored[1])):
+    if method is not None or (stored is not None and is_problem_plan(stored[1])):
         _refuse_options("a tree's plan has its own motion", axis=axis, displacement=displacement, duration_s=duration_s)
-        outcome = run_tree(TreeRun(task, method, plan_seed, hold_s, stored if method is None else None), request)
+        outcome = run_problem(ProblemRun(task, method, plan_seed, hold_s, stored if method is None else None), request)
     else:
         config = _load(task, duration_s, hold_s).about(axis).moved_by(displacement)
         _check_push(config, displacement)

@@ -15,8 +15,8 @@ from contact_mpc.cli.frame.compiling import compile_first
 from contact_mpc.cli.frame.interrupts import interruptible
 from contact_mpc.cli.frame.output import command_line
 from contact_mpc.cli.run.endless import endless_domain, run_endless
+from contact_mpc.cli.run.problem_plan import ProblemRun, task_of_problem, write_problem_plan
 from contact_mpc.cli.run.run_output import run_progress, run_table
-from contact_mpc.cli.run.tree_plan import TreeRun, task_of_tree, write_tree_plan
 from contact_mpc.errors import ConfigError
 from contact_mpc.planning.methods import CONTACT_IMPLICIT, is_push
 from contact_mpc.task.plan import save_plan
@@ -88,11 +88,11 @@ def run_task(config: TaskConfig, plan_file: Path | None, request: RunRequest) ->
     return _outcome(config, options, folder, plan_file, request)
 
 
-def run_tree(tree: TreeRun, request: RunRequest) -> RunOutcome:
-    """Run a tree's plan from its own start to its own goal; grown first where no file holds one."""
-    with _run_folder(request.record, Path(tree.name).stem) as folder:
-        file, plan = write_tree_plan(tree, folder) if tree.stored is None else tree.stored
-        config = task_of_tree(tree, plan, file, folder)
+def run_problem(asked: ProblemRun, request: RunRequest) -> RunOutcome:
+    """Run a problem's plan from its own start to its own goal; made first where no file holds one."""
+    with _run_folder(request.record, Path(asked.name).stem) as folder:
+        file, plan = write_problem_plan(asked, folder) if asked.stored is None else asked.stored
+        config = task_of_problem(asked, plan, file, folder)
         options = request.options(config)
         execute(config, options, folder, file, request)
     return _outcome(config, options, folder, file, request)

@@ -30,6 +30,7 @@ from contact_mpc.evaluation.execution_store import execution_key, load_execution
 from contact_mpc.evaluation.statistics import wilson_interval
 from contact_mpc.loop.confirmation import MujocoConfirmation
 from contact_mpc.loop.confirmed_plan import confirm_best
+from contact_mpc.loop.confirmed_turns import confirm_turns
 from contact_mpc.planning.tree.plan import GlobalPlan, plan_globally
 from contact_mpc.planning.tree.planner import TreePlanner
 from contact_mpc.planning.tree.problem import Problem, load_problem
@@ -153,6 +154,10 @@ def stored_plan(path: Path, seed: int, folder: Path, is_confirmed: bool = False)
     file = folder / f"{problem.file.name}.{seed}{'.confirmed' if is_confirmed else ''}.npz"
     if file.is_file() and _is_of(load_plan(file), problem):
         return _result(load_plan(file, problem.system))
+    started = time.process_time()
+    if problem.file.turns is not None:
+        plan = confirm_turns(problem).plan
+        return _kept(plan, file, time.process_time() - started)
     if is_confirmed:
         raw, cpu_s, reason = stored_plan(path, seed, folder)
         if raw is None:
@@ -161,17 +166,18 @@ def stored_plan(path: Path, seed: int, folder: Path, is_confirmed: bool = False)
         plan = confirm_best(
             problem, candidates(problem, raw, raw.provenance["seed"]), MujocoConfirmation(problem.system)
         ).plan
-        record = {**plan.provenance, "plan_cpu_s": cpu_s + time.process_time() - started}
-        plan = replace(plan, provenance=record)
-        save_plan(file, plan)
-        return _result(plan)
-    started = time.process_time()
+        return _kept(plan, file, cpu_s + time.process_time() - started)
     found, reason = _first_valid(TreePlanner(problem), seed)
     cpu_s = time.process_time() - started
     if found is None:
         return None, cpu_s, reason
-    record = {**found.plan.provenance, "plan_cpu_s": cpu_s, "is_valid": found.is_valid, "reason": reason}
-    plan = replace(found.plan, provenance=record)
+    record = {**found.plan.provenance, "is_valid": found.is_valid, "reason": reason}
+    return _kept(replace(found.plan, provenance=record), file, cpu_s)
+
+
+def _kept(plan: Plan, file: Path, cpu_s: float) -> tuple[Plan | None, float, str]:
+    """Save a plan with its CPU time, s, and return what `stored_plan` does."""
+    plan = replace(plan, provenance={**plan.provenance, "plan_cpu_s": cpu_s})
     save_plan(file, plan)
     return _result(plan)
 

@@ -9,7 +9,6 @@ given, so that a recorded run can be recomputed.
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 
@@ -31,22 +30,11 @@ from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.loop_records import CommandPlan, EstimatedState
-from contact_mpc.task.plan import Plan
-from contact_mpc.task.segment import Segment
+from contact_mpc.task.segment import Segment, SegmentPlanner
 
 SETTLE_NS = 300_000_000  # a segment rests at its end so long before the next begins
 REST_M_S, REST_RAD_S = 2e-3, 0.02  # speed of an object that counts as at rest
 REGRASPING, NO_SEGMENT = "regrasping", "no_segment"
-
-
-class SegmentPlanner(Protocol):
-    """What plans segments; a function of the calls since `begin`."""
-
-    def begin(self, plan: Plan) -> None:
-        """Take the reference, of which the last pose of the objects is the goal."""
-
-    def next_segment(self, q: FloatArray, u: FloatArray) -> Segment | None:
-        """Return the segment from the state q (n_q,) under the command u (n_a,); None where the goal is reached."""
 
 
 class Reorienting:

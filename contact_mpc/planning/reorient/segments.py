@@ -1,27 +1,27 @@
 """Turns of any size for what looks the same however it is turned, a ball: lift and turn, put down, grip anew.
 
-One grasp turns by `turn_deg` at most. So a long way is cut: the fingers lift the object off its support and turn it
-about the axis of what is left (trajectory optimisation from fingers that roll), put it down, let go, and travel back to
-the grasp of the start, moved to where the object lies. Each segment is planned from the measured state, so what one
-missed the next makes good. Wrong for an object whose shape does not fit the start's grasp after a turn; such a grasp
-is refused by its balance. Nothing holds the object while it lies: the support must be level. In a system without
-supports the object stays where it is let go.
+One grasp turns by `turn_deg` + `back_deg` at most. So a long way is cut: the fingers lift the object off its support
+and turn it about the axis of what is left (trajectory optimisation from fingers that roll), put it down, let go, and
+travel to the grasp of the start, moved to where the object lies and rolled back by `back_deg`, so that one grasp turns
+by what fingers roll to both sides of the start's posture. Each segment is planned from the measured state, so what one
+missed the next makes good. Wrong for an object whose shape does not fit the start's grasp after a turn; such a grasp is
+refused by its balance. Nothing holds the object while it lies: the support must be level. In a system without supports
+the object stays where it is let go.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
 
 from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.smoothed.newton import make_newton, measure_gaps
 from contact_mpc.geometry.fingers import closest_pair_per_finger, contact_jacobian, finger_of_pairs
 from contact_mpc.model.rotations import rotation_exp, rotation_log
 from contact_mpc.model.system import System
-from contact_mpc.optimisation.trajectory import TrackingProblem, TrajoptConfig, optimise_commands
+from contact_mpc.optimisation.trajectory import TrackingProblem, optimise_commands
 from contact_mpc.planning.grasp.balance import compute_grasp
 from contact_mpc.planning.grasp.rolling import RollingPath, roll_along
+from contact_mpc.planning.reorient.config import ReorientationConfig
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.yaml_files import validate
 from contact_mpc.task.interpolation import smooth_step
@@ -33,69 +33,16 @@ from contact_mpc.version import __version__
 RETREAT_STEPS = 100  # at most
 
 
-class ReorientationConfig(BaseModel):
-    """Parameters of turns with new grasps: section `planner` of a task with method regrasp."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    method: Literal["regrasp"] = "regrasp"
-    turn_deg: float = Field(default=25.0, gt=0.0, le=90.0, description="most that one grasp turns, deg")
-    arrived_deg: float = Field(default=2.0, gt=0.0, le=45.0, description="measured error from which on it rests, deg")
-    turn_s: float = Field(default=3.0, gt=0.0, description="time of a turn, s")
-    put_down_s: float = Field(default=1.0, gt=0.0, description="time to put the object down where it was held, s")
-    press_m: float = Field(default=2.5e-3, ge=0.0, description="depth in the support to put down to, m")
-    lift_m: float = Field(default=4e-3, ge=0.0, description="height over the start while turning, m")
-    clearance_m: float = Field(default=5e-3, gt=0.0, description="gap of the fingers on their way to a new grasp, m")
-    release_s: float = Field(default=0.5, gt=0.0, description="time in which all forces go to zero together, s")
-    loosen_s: float = Field(default=0.3, gt=0.0, description="time to move off by the first mm, s")
-    retreat_s: float = Field(default=0.3, gt=0.0, description="time to move off, s")
-    travel_s: float = Field(default=0.5, gt=0.0, description="time to travel to the new grasp, s")
-    approach_s: float = Field(default=0.6, gt=0.0, description="time to touch, s")
-    grip_s: float = Field(default=0.5, gt=0.0, description="time to press, s")
-    lift_share: float = Field(
-        default=0.25, gt=0.0, le=0.5, description="of a turn, over which the object is lifted, and put down again, -"
-    )
-    press_s: float = Field(
-        default=0.3, gt=0.0, description="time in which a turn's commands take over where the fingers really rest, s"
-    )
-    loose_m: float = Field(
-        default=1e-3, gt=0.0, le=0.01,
-        description="gap to which fingers let go slowly: at what speed they slide off, the object rolls on, m",
-    )  # fmt: skip
-    first_offset_m: float = Field(
-        default=1e-3, ge=0.0, le=0.1,
-        description="of the object from where the start holds it: with more the fingers grip anew at once, m",
-    )  # fmt: skip
-    first_joints_rad: float = Field(
-        default=0.1,
-        ge=0.0,
-        le=1.0,
-        description="the same for the joints: who turned before has its fingers elsewhere, rad",
-    )
-    least_turn_rad: float = Field(default=0.05, gt=0.0, le=1.0, description="less than this is no progress, rad")
-    half_turn_rad: float = Field(
-        default=0.05, ge=0.0, le=1.0,
-        description="so near to half a turn the fingers turn whichever way they can roll further, rad",
-    )  # fmt: skip
-    shift_instants: int = Field(default=6, ge=2, le=100, description="of the object's way within a grasp")
-    retreat_step_m: float = Field(
-        default=5e-4, gt=0.0, le=0.01, description="of a finger that leaves the object along the contact's normal, m"
-    )
-    retreat_damping_m2: float = Field(
-        default=1e-4, gt=0.0,
-        description="of its motion by its joints, m^2/rad^2: where that is little it moves less than asked",
-    )  # fmt: skip
-    minimum_force_n: float = Field(default=3.0, gt=0.0, description="normal force per finger, N")
-    grasp_friction: float = Field(default=0.4, gt=0.0, description="friction of the cones of those forces, -")
-    trajopt: TrajoptConfig = TrajoptConfig()
-
-
 @dataclass(frozen=True)
 class Shifted:
-    """The start's grasp with the object elsewhere: q (n_q,) that touches, commands u (n_a,) that hold."""
+    """The start's grasp with the object elsewhere: q (n_q,) that touches, commands u (n_a,) that hold.
+
+    back_rad is how far its fingers have rolled back before the turn that is to come.
+    """
 
     q: FloatArray
     u: FloatArray
+    back_rad: float = 0.0
 
 
 class ReorientationPlanner:
@@ -128,23 +75,24 @@ class ReorientationPlanner:
         self._grasp: Shifted | None = None
 
     def begin(self, plan: Plan) -> None:
-        """Take the reference's last pose as the goal; the fingers may be anywhere."""
-        self._R_goal = self.system.object_pose(plan.q[-1])[0]
+        """Take the reference's last pose as the goal, its place where `carry_m` allows; the fingers may be anywhere."""
+        self._R_goal, self._p_goal = self.system.object_pose(plan.q[-1])
         self._grasp, self._is_first = None, True
 
     def next_segment(self, q: FloatArray, u: FloatArray) -> Segment | None:
         """Return the segment from the state q (n_q,) under the command u (n_a,); None where the goal is reached."""
         R, p = self.system.object_pose(q)
         left = rotation_log(np.ascontiguousarray(self._R_goal @ R.T))
-        if np.linalg.norm(left) <= np.deg2rad(self.config.arrived_deg):
+        is_there = self.config.carry_m == 0.0 or np.linalg.norm(self._p_goal - p) <= self.config.arrived_m
+        if np.linalg.norm(left) <= np.deg2rad(self.config.arrived_deg) and is_there:
             return None
         if self._is_first and self._is_at_start(q):
             self._grasp = self._shift(p)
         self._is_first = False
         if self._grasp is None:
             if float((p - self._p_lying) @ self._up) > 0.5 * self.config.lift_m:
-                return self._put_down(q, u)
-            return self._regrasp(q, u)
+                return self._put_down(q, u, left)
+            return self._regrasp(q, u, left)
         return self._turn(self._grasp, q, u, left)
 
     def _is_at_start(self, q: FloatArray) -> bool:
@@ -167,32 +115,52 @@ class ReorientationPlanner:
         q = self._place(grasp.q, system.object_pose(q_now)[0], system.object_pose(grasp.q)[1])
         moved = (q_now - grasp.q)[system.n_q_u :]
         _, way, rolled = max(
-            (self._roll_far(q, item) for item in _ways_round(left, self.config.half_turn_rad)), key=lambda item: item[0]
+            (self._roll_far(q, item, grasp.back_rad) for item in _ways_round(left, self.config.half_turn_rad)),
+            key=lambda item: item[0],
         )
         if not rolled.is_complete:
             return Segment(None, reason=f"no turn from this grasp: {rolled.reason}")
         return self._optimise(q, u, way, rolled, moved)
 
-    def _roll_far(self, q: FloatArray, left: FloatArray) -> tuple[float, FloatArray, RollingPath]:
+    def _roll_far(self, q: FloatArray, left: FloatArray, back_rad: float) -> tuple[float, FloatArray, RollingPath]:
         """Return how far, rad, fingers at q (n_q,) roll along a turn of `left` (3,), the object's way, and theirs."""
         whole = float(np.linalg.norm(left))
-        angle = min(whole, np.deg2rad(self.config.turn_deg))
+        angle = most = min(whole, np.deg2rad(self.config.turn_deg) + back_rad)
         while True:
-            way = self._turning_way(q, left * (angle / whole), angle == whole)
+            p_next = self._next_place(self.system.object_pose(q)[1], self.config.carry_m * angle / most)
+            way = self._turning_way(q, left * (angle / whole), p_next, angle == whole)
             rolled = self._roll(q, way)
             shorter = angle * 0.9 * max(len(rolled.q), 1) / len(way)
             if rolled.is_complete or shorter < min(self.config.least_turn_rad, whole):
                 return angle if rolled.is_complete else 0.0, way, rolled
             angle = shorter
 
-    def _turning_way(self, q: FloatArray, turn: FloatArray, is_last: bool) -> FloatArray:
-        """Return rows (T + 1, n_q) of the object that is lifted, turned, and put down again unless it is the last."""
+    def _next_place(self, p: FloatArray, carry_m: float) -> FloatArray:
+        """Return where an object that is at p (3,), m, goes next: as high as the start holds it, by carry_m to the goal.
+
+        Where nothing is carried, it is brought back to where the start holds it.
+        """
+        if self.config.carry_m == 0.0:
+            return self._p_held
+        ahead = self._p_goal - p
+        ahead -= (ahead @ self._up) * self._up
+        distance_m = float(np.linalg.norm(ahead))
+        p = p + (ahead if distance_m <= carry_m else carry_m / distance_m * ahead)
+        return p + ((self._p_held - p) @ self._up) * self._up
+
+    def _put_place(self, p_next: FloatArray) -> FloatArray:
+        """Return where to put down what would be held at p_next (3,), m."""
+        return p_next + self._p_lying - self._p_held - self.config.press_m * self._up
+
+    def _turning_way(self, q: FloatArray, turn: FloatArray, p_next: FloatArray, is_last: bool) -> FloatArray:
+        """Return rows (T + 1, n_q) of an object that is lifted, turned and put down, at last as high as it was held."""
         R, p = self.system.object_pose(q)
-        p_end = self._p_held if is_last else self._p_lying - self.config.press_m * self._up
-        T = max(2, round(self.config.turn_s / self.config.trajopt.h_s))
+        p_end = p_next if is_last else self._put_place(p_next)
+        longer = max(1.0, float(np.linalg.norm(turn)) / np.deg2rad(self.config.turn_deg))
+        T = max(2, round(self.config.turn_s * longer / self.config.trajopt.h_s))
         rows, share = [], self.config.lift_share
         for s in np.arange(T + 1) / T:
-            height = _smooth(s / share) * (1.0 if is_last else _smooth((1.0 - s) / share))
+            height = _smooth(s / share) * _smooth((1.0 - s) / share)
             position = p + _smooth(s) * (p_end - p) + self.config.lift_m * height * self._up
             rows.append(self._place(q, rotation_exp(_smooth(s) * turn) @ R, position))
         return np.array(rows)
@@ -209,20 +177,19 @@ class ReorientationPlanner:
         hz = found.horizon
         share = np.minimum(np.arange(1, len(way)) * config.h_s / self.config.press_s, 1.0)[:, None]
         commands = np.clip(hz.u + share * moved, system.q_min, system.q_max)
-        return Segment(
-            self._plan(config.h_s * np.arange(len(way), dtype=np.float64), hz.q.copy(), np.vstack([u, commands]))
-        )
+        times_s = config.h_s * np.arange(len(way), dtype=np.float64)
+        return Segment(self._plan(times_s, hz.q.copy(), np.vstack([u, commands])), rest_s=self.config.rest_s)
 
-    def _put_down(self, q: FloatArray, u: FloatArray) -> Segment:
+    def _put_down(self, q: FloatArray, u: FloatArray, left: FloatArray) -> Segment:
         """Return the way down to the support, the fingers rolling from where they are."""
         R, p = self.system.object_pose(q)
-        down = self._p_lying - self.config.press_m * self._up - p
+        down = self._put_place(self._next_place(p, 0.0)) - p
         rows = [self._place(q, R, p + _smooth(s) * down) for s in np.linspace(0.0, 1.0, self.config.shift_instants)]
         rolled = self._roll(q, np.array(rows))
         if not rolled.is_complete:
-            return self._regrasp(q, u)
+            return self._regrasp(q, u, left)
         times_s = np.linspace(0.0, self.config.put_down_s, self.config.shift_instants)
-        return Segment(self._plan(times_s, rolled.q, np.vstack([u, rolled.u[1:]])))
+        return Segment(self._plan(times_s, rolled.q, np.vstack([u, rolled.u[1:]])), rest_s=self.config.rest_s)
 
     def _roll(self, q: FloatArray, way: FloatArray) -> RollingPath:
         config = self.config
@@ -232,11 +199,11 @@ class ReorientationPlanner:
 
     # New grasps.
 
-    def _regrasp(self, q: FloatArray, u: FloatArray) -> Segment:
-        """Return the fingers' way from where they are to the start's grasp about the object as it lies."""
+    def _regrasp(self, q: FloatArray, u: FloatArray, left: FloatArray) -> Segment:
+        """Return the fingers' way from where they are to the grasp that turns what lies there by `left` (3,)."""
         system, config, first = self.system, self.config, self.system.n_q_u
         R, p = system.object_pose(q)
-        self._grasp = self._shift(p)
+        self._grasp = self._rolled_back(self._shift(p), left)
         touching = self._place(self._grasp.q, R, p)
         clear = config.clearance_m
         stops = [
@@ -247,7 +214,7 @@ class ReorientationPlanner:
             0.0, config.release_s, config.loosen_s, config.retreat_s, config.travel_s, config.approach_s, config.grip_s,
         ])  # fmt: skip
         rows = np.array([np.concatenate([q[:first], stop]) for stop in stops])
-        return Segment(self._plan(times_s, rows, np.array(stops)), is_tracked=False)
+        return Segment(self._plan(times_s, rows, np.array(stops)), is_tracked=False, rest_s=self.config.rest_s)
 
     def _shift(self, p: FloatArray) -> Shifted:
         """Return the start's grasp with the object at p (3,), m: the fingers roll there with it, as far as they can."""
@@ -260,6 +227,23 @@ class ReorientationPlanner:
         ]
         rolled = self._roll(start.q, np.array(rows))
         return Shifted(rolled.q[-1], rolled.u[-1]) if len(rolled.q) else start
+
+    def _rolled_back(self, grasp: Shifted, left: FloatArray) -> Shifted:
+        """Return the grasp of fingers that have rolled back before a turn of `left` (3,), as far as they can.
+
+        The object looks the same however it is turned, so that fingers hold it wherever they roll to.
+        """
+        whole, most, back = float(np.linalg.norm(left)), *np.deg2rad([self.config.turn_deg, self.config.back_deg])
+        angle = min(whole, most + back) * back / (most + back)
+        if whole <= most or angle == 0.0:
+            return grasp
+        R, p = self.system.object_pose(grasp.q)
+        shares = np.linspace(0.0, 1.0, self.config.back_instants)
+        rows = [self._place(grasp.q, rotation_exp(-s * angle / whole * left) @ R, p) for s in shares]
+        rolled = self._roll(grasp.q, np.array(rows))
+        if not len(rolled.q):
+            return grasp
+        return Shifted(self._place(rolled.q[-1], R, p), rolled.u[-1], float(angle * shares[len(rolled.q) - 1]))
 
     def _open(self, q: FloatArray, clearance_m: float) -> FloatArray:
         """Return q (n_q,) with every finger moved away from the object, straight along the normals of its contacts."""

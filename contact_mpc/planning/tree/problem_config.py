@@ -142,6 +142,11 @@ class ProblemFile(_Frozen):
     )
     tolerance_deg: float = Field(gt=0.0, le=180.0)
     tolerance_mm: float = Field(gt=0.0, le=1000.0)
+    turns: FileName | None = Field(
+        default=None,
+        description="task with planner.method: regrasp, whose turns and new grasps, planned from the measured state, "
+        "take the place of a tree's parts (for what looks the same however it is turned)",
+    )
     rrt: RrtConfig
     contacts: ContactConfig
     plan_step_rad: float = Field(

@@ -1,5 +1,7 @@
 """Turns of any size: goals drawn from SO(3), segments that turn, put down and grip anew."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,15 +9,14 @@ from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.smoothed.newton import make_newton, measure_gaps
 from contact_mpc.geometry.fingers import closest_pair_per_finger, contact_jacobian, finger_of_pairs
 from contact_mpc.model.rotations import rotation_log
-from contact_mpc.planning.reorient.segments import (
-    ReorientationConfig,
-    ReorientationPlanner,
-    build_planner,
-    make_goal_plan,
-)
+from contact_mpc.planning.reorient.config import ReorientationConfig
+from contact_mpc.planning.reorient.segments import ReorientationPlanner, build_planner, make_goal_plan
 from contact_mpc.task.task import TaskConfig, load_task
 
-TURN_DEG, ROUNDING_DEG = 25.0, 3.0  # the model's roll-out ends that near to what was asked for
+TURN_DEG, ROUNDING_DEG = (
+    ReorientationConfig().turn_deg,
+    3.0,
+)  # so near does the model end
 CLEAR_M = 4e-3
 
 
@@ -54,6 +55,28 @@ def test_the_first_segment_turns_by_what_one_grasp_can(task: TaskConfig, planner
     assert turn @ task.goal.axis_W > 0.95 * np.linalg.norm(turn)
     assert p1[2] < task.start_q[6]  # put down
     assert np.array_equal(segment.plan.u[0], task.start_u)
+
+
+def test_a_new_grasp_turns_further_by_what_its_fingers_roll_back(
+    task: TaskConfig, planner: ReorientationPlanner
+) -> None:
+    q = moved(task, np.array([2e-3, 0.0, -1.4e-3]))
+    planner.next_segment(q, task.start_u)
+    turn = planner.next_segment(q, task.start_u)
+    assert turn is not None and turn.plan is not None
+    (R0, _), (R1, _) = (task.system.object_pose(row) for row in turn.plan.q[[0, -1]])
+    turned_deg = np.rad2deg(np.linalg.norm(rotation_log(np.ascontiguousarray(R1 @ R0.T))))
+    assert turned_deg == pytest.approx(TURN_DEG + ReorientationConfig().back_deg, abs=ROUNDING_DEG)
+
+
+def test_the_last_turn_leaves_the_object_where_the_start_holds_it(task: TaskConfig) -> None:
+    near = replace(task, goal=replace(task.goal, angle_deg=0.8 * TURN_DEG))
+    planner = build_planner(near)
+    planner.begin(make_goal_plan(near))
+    turn = planner.next_segment(near.start_q, near.start_u)
+    assert turn is not None and turn.plan is not None
+    p_end, p_held = (task.system.object_pose(row)[1] for row in (turn.plan.q[-1], task.start_q))
+    assert np.linalg.norm(p_end - p_held) < 1e-3
 
 
 def test_commands_of_a_turn_follow_the_fingers_to_where_they_rest(task: TaskConfig) -> None:

@@ -1,0 +1,59 @@
+"""``contact-mpc plan PROBLEM --method regrasp``: turns and new grasps of one hand, played in MuJoCo."""
+
+import contact_mpc.cli.frame.single_thread  # noqa: F401, I001  before anything that imports numpy
+
+import time
+from pathlib import Path
+from typing import NoReturn
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit
+from contact_mpc.loop.confirmed_plan import ConfirmedPlan
+from contact_mpc.planning.parts import REGRASP
+from contact_mpc.planning.tree.problem import Problem
+from contact_mpc.task.plan import save_plan
+
+
+def turns_in_physics(problem: Problem) -> ConfirmedPlan:
+    """Return the turns that lead to a problem's goal, as MuJoCo has played them."""
+    from contact_mpc.loop.confirmed_turns import confirm_turns  # MuJoCo, for such plans alone
+
+    with Console(stderr=True).status("turns and new grasps, played in MuJoCo"):
+        return confirm_turns(problem)
+
+
+def plan_by_turns(problem: Problem, out: Path | None, as_json: bool) -> NoReturn:
+    """Plan, write the plan, print the result and exit with its code."""
+    started = time.perf_counter()
+    played = turns_in_physics(problem)
+    angle_deg, distance_mm = problem.errors(played.plan.q[-2])  # the last row is the goal
+    is_good = played.is_confirmed
+    path = out or Path(f"{problem.file.name}.{REGRASP}.{'plan' if is_good else 'failed'}.npz")
+    save_plan(path, played.plan)
+    result = {
+        "system": problem.system.name, "problem": problem.file.name, "method": REGRASP, "plan": path,
+        "confirmed": played.is_confirmed, "robustness": played.robustness, "confirmation_failure": played.reason,
+        "angle_error_deg": angle_deg, "position_error_mm": distance_mm, "parts": len(played.robustness),
+        "duration_s": float(played.plan.times_s[-1]), "elapsed_s": time.perf_counter() - started, "goal_met": is_good,
+    }  # fmt: skip
+    emit(result, as_json, _table(problem, played, result))
+    if not is_good:
+        typer.echo(f"goal missed: {played.reason}", err=True)
+    raise typer.Exit(0 if is_good else EXIT_GOAL_MISSED)
+
+
+def _table(problem: Problem, played: ConfirmedPlan, result: dict[str, object]) -> Table:
+    file = problem.file
+    table = Table("", "value", "limit", title=f"plan of {file.name}", title_justify="left", title_style="bold")
+    table.add_row("angle error in MuJoCo", f"{result['angle_error_deg']:.2f} deg", f"{file.tolerance_deg:g} deg")
+    table.add_row("position error", f"{result['position_error_mm']:.2f} mm", f"{file.tolerance_mm:g} mm")
+    table.add_row("turns and new grasps", str(result["parts"]), "")
+    table.add_row("draws that end alike, part by part", ", ".join(f"{share:.2f}" for share in played.robustness), "")
+    table.add_row("duration", f"{result['duration_s']:.1f} s", "")
+    table.add_row("elapsed", f"{result['elapsed_s']:.2f} s", "")
+    table.add_row("plan file", escape(str(result["plan"])), "")
+    return table
