@@ -23,7 +23,7 @@ class ReorientationConfig(BaseModel):
     arrived_deg: float = Field(default=2.0, gt=0.0, le=45.0, description="measured error from which on it rests, deg")
     carry_m: float = Field(
         default=0.0, ge=0.0, le=1.0,
-        description="way to the goal's place that one grasp carries the object, m; 0: it stays where the start holds it",
+        description="way to the goal's place one grasp carries the object, m; 0: it stays where the start holds it",
     )  # fmt: skip
     arrived_m: float = Field(default=2e-3, gt=0.0, le=0.1, description="the same of the place, where it is carried, m")
     turn_s: float = Field(

@@ -136,7 +136,7 @@ class ReorientationPlanner:
             angle = shorter
 
     def _next_place(self, p: FloatArray, carry_m: float) -> FloatArray:
-        """Return where an object that is at p (3,), m, goes next: as high as the start holds it, by carry_m to the goal.
+        """Return where an object that is at p (3,), m, goes next: as high as at the start, by carry_m to the goal.
 
         Where nothing is carried, it is brought back to where the start holds it.
         """
