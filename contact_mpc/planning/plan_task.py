@@ -93,7 +93,7 @@ def write_plan_task(problem: Problem, plan: Plan, path: Path, hold_s: float | No
     R, p = system.object_pose(q)
     goal, (tolerance_deg, tolerance_mm) = goal_of_plan(problem, plan), tolerances(problem)
     turning = turning_task(problem) if plan.provenance.get("planner") == REGRASP else None
-    made_by = f"{plan.provenance['planner']}, seed {plan.provenance.get('seed')}"
+    made_by = f"{plan.provenance.get('planner', 'unknown planner')}, seed {plan.provenance.get('seed')}"
     file = {
         "name": problem.file.name if turning is None else turning.name,
         "description": f"plan of {problem.file.name} by {made_by}",

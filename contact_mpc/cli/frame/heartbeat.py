@@ -31,8 +31,7 @@ class Heartbeat:
             with self._lock:
                 now_s = time.monotonic()
                 if now_s - self._written_s >= self._silent_s:
-                    self._stream.write(f"{ERASE}{self.text}, {now_s - self._began_s:.0f} s")
-                    self._stream.flush()
+                    self._show(f"{ERASE}{self.text}, {now_s - self._began_s:.0f} s")
                     self._written_s, self._is_shown = now_s, True
 
     def end(self) -> None:
@@ -44,9 +43,15 @@ class Heartbeat:
         """Take the line away: something else is about to be written."""
         with self._lock:
             if self._is_shown:
-                self._stream.write(ERASE)
-                self._stream.flush()
+                self._show(ERASE)
             self._written_s, self._is_shown = time.monotonic(), False
+
+    def _show(self, text: str) -> None:
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except OSError:  # the terminal was closed: the command goes on, and nobody is left to tell
+            self._ended.set()
 
 
 class _Watched:

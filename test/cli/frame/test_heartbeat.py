@@ -6,6 +6,7 @@ import pty
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -32,11 +33,34 @@ def test_a_silent_command_says_so_until_it_has_something_to_say() -> None:
     assert process.stdin is not None
     process.stdin.write("go\n")
     process.stdin.close()
-    while "result" not in shown and time.monotonic() < deadline:
-        shown += os.read(terminal, 1000).decode()
+    shown += read_to_the_end(terminal)
     os.close(terminal)
     assert process.wait(timeout=PATIENCE_S) == 0
     assert f"{ERASE}result" in shown
+
+
+def read_to_the_end(terminal: int) -> str:
+    """Return what is written until the last process has closed its side, which Linux reports as EIO."""
+    shown = b""
+    with suppress(OSError):
+        while more := os.read(terminal, 1000):
+            shown += more
+    return shown.decode()
+
+
+def test_a_command_goes_on_where_its_terminal_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal, end = pty.openpty()
+    with open(end, "w", encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        with heartbeat("plan: loading", silent_s=0.05) as beat:
+            assert beat is not None
+            while "plan: loading, 0 s" not in os.read(terminal, 1000).decode():
+                pass
+            os.close(terminal)
+            beat.clear()
+        assert sys.stderr is stream
+        with suppress(OSError):  # what could not be written stands in the buffer
+            stream.close()
 
 
 def test_nothing_is_written_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
