@@ -6,7 +6,8 @@ place there, without a stop; a search that takes longer is repeated with more ti
 nothing: the object goes on to the goal before, or is held. Where the controller itself plans from the measured state,
 letting go and gripping anew (planner regrasp), a goal is handed over as it is, at any time. Newer goals replace those
 that wait, so however fast they come, one is searched at a time. An object that nobody sees has arrived nowhere, and no
-way begins at it.
+way begins at it. What the tracker has lost is lost; a controller that plans by itself goes on after that, and has
+dropped an object that stays further from its way than the task's drop_distance_m: nothing is followed any more.
 
 All times are stamps of estimates, ns.
 """
@@ -204,6 +205,8 @@ class GoalDesk:
         """See how the object fares on its way; who goes alone is told to stay where it has arrived."""
         if self.way.goal is None or self.ledger.state != "moving":
             return None
+        if self._goes_alone and self.way.has_dropped(self._t_ns):
+            return self._give_up_dropped()
         has_ended = self._goes_alone or self._running.is_over(self._t_ns)
         if has_ended and self.way.has_arrived(self._t_ns):
             self.way.progress = 1.0
@@ -216,6 +219,14 @@ class GoalDesk:
             angle_deg, distance_mm = self.way.tolerances
             self.ledger.end("missed", self._unseen or f"{self.way} (allowed {angle_deg:g} deg, {distance_mm:g} mm)")
         return None
+
+    def _give_up_dropped(self) -> HandOver:
+        """End what is open as lost: the bridge holds by its own policy until the next goal."""
+        off_mm, allowed_mm = 1e3 * self.way.off_m, 1e3 * self._task.drop_distance_m
+        reason = f"dropped: {off_mm:.0f} mm off its way (allowed {allowed_mm:g} mm), {self.way}"
+        self._forget_goals()
+        self.ledger.end("lost", reason)
+        return self._running.follow(None, self._t_ns)
 
     def _stay(self) -> HandOver:
         """Hand over the pose that the object has: the controller that goes alone then holds what it commands."""

@@ -1,4 +1,4 @@
-"""The way to a goal: error to go, share that is done, and whether the object has arrived and stays."""
+"""The way to a goal: error to go, share that is done, whether the object has arrived and stays, or was dropped."""
 
 import numpy as np
 
@@ -16,9 +16,9 @@ class Way:
     Parameters
     ----------
     task : TaskConfig
-        Its tolerances say when a goal is reached.
+        Its tolerances say when a goal is reached, drop_distance_m how far off its way it was dropped.
     settle_ns : int
-        Within the tolerances for so long: arrived.
+        Within the tolerances for so long: arrived; as long off the way: dropped.
 
     Attributes
     ----------
@@ -26,22 +26,27 @@ class Way:
         The goal that is gone to.
     angle_deg, distance_mm, progress : float
         Error to it, and the share of the way done, 0 to 1; NaN where there is none.
+    off_m : float
+        Distance of the object from the straight line between where it set off and its goal; NaN where there is none.
     """
 
     def __init__(self, task: TaskConfig, settle_ns: int) -> None:
         self._task, self._settle_ns = task, settle_ns
         self._whole = (1.0, 1.0)
         self._within_ns: int | None = None
+        self._off_ns: int | None = None
+        self._from_p = np.zeros(3)
         self.forget()
 
     def forget(self) -> None:
         """Go nowhere."""
         self.goal: ObjectGoal | None = None
-        self.angle_deg = self.distance_mm = self.progress = float("nan")
+        self.angle_deg = self.distance_mm = self.progress = self.off_m = float("nan")
 
     def set_off(self, goal: ObjectGoal, q: FloatArray) -> None:
         """Begin a way at the configuration q (n_q,)."""
-        self.goal, self._within_ns = goal, None
+        self.goal, self._within_ns, self._off_ns = goal, None, None
+        self._from_p = self._task.system.object_pose(q)[1]
         angle_deg, distance_mm = self._errors(goal, q)
         self._whole = max(angle_deg, LEAST_WAY), max(distance_mm, LEAST_WAY)
 
@@ -53,10 +58,12 @@ class Way:
         left = max(self.angle_deg / self._whole[0], self.distance_mm / self._whole[1])
         self.progress = float(np.clip(1.0 - left, 0.0, 1.0))
         self._within_ns = (self._within_ns or t_ns) if self.is_within else None
+        self.off_m = self._distance_from_way(self.goal, q)
+        self._off_ns = (self._off_ns or t_ns) if self.off_m > self._task.drop_distance_m else None
 
     def lose_sight(self) -> None:
-        """Note that nobody sees the object: it has not arrived before it has been seen there."""
-        self._within_ns = None
+        """Note that nobody sees the object: it has neither arrived nor fallen before it has been seen there."""
+        self._within_ns = self._off_ns = None
 
     @property
     def is_within(self) -> bool:
@@ -75,6 +82,10 @@ class Way:
         """Whether it has been within the tolerances for long enough."""
         return self._within_ns is not None and t_ns - self._within_ns >= self._settle_ns
 
+    def has_dropped(self, t_ns: int) -> bool:
+        """Whether it has been further than the task's drop_distance_m from its way for long enough."""
+        return self._off_ns is not None and t_ns - self._off_ns >= self._settle_ns
+
     def __str__(self) -> str:
         return f"{self.angle_deg:.1f} deg and {self.distance_mm:.1f} mm from the goal"
 
@@ -82,3 +93,9 @@ class Way:
         R, p = self._task.system.object_pose(q)
         turn = rotation_log(np.ascontiguousarray(goal.R @ R.T))
         return float(np.rad2deg(np.linalg.norm(turn))), 1e3 * float(np.linalg.norm(goal.p - p))
+
+    def _distance_from_way(self, goal: ObjectGoal, q: FloatArray) -> float:
+        """Return how far the object is from the segment between where it set off and the goal, m."""
+        p, whole = self._task.system.object_pose(q)[1] - self._from_p, goal.p - self._from_p
+        done = float(np.clip(p @ whole / max(float(whole @ whole), np.finfo(float).tiny), 0.0, 1.0))
+        return float(np.linalg.norm(p - done * whole))

@@ -312,3 +312,22 @@ def test_who_goes_alone_is_not_given_up_for_a_moment_without_a_plan_but_where_th
     world.run(0.5)
     assert world.run(0.1, status="model_failed").desk.ledger.state == "moving"
     assert world.run(0.1, status="no_segment").desk.ledger.state == "lost"
+
+
+@pytest.mark.parametrize(("fall_m", "state"), [(0.03, "moving"), (0.06, "lost")])
+def test_a_goal_of_who_goes_alone_is_lost_where_the_object_was_dropped(fall_m: float, state: str) -> None:
+    """Nothing is followed after that, so that the bridge holds; the next goal is searched from where the object is."""
+    world = GoesAlone().run(0.1)
+    world.desk.take_goal(turned(40.0))
+    world.run(0.5)
+    R, p = SYSTEM.object_pose(world.q)
+    world.q[: SYSTEM.n_q_u] = SYSTEM.q_from_object_pose(R, p - np.array([0.0, 0.0, fall_m]), world.q)
+    world.reference = None  # it lies where it fell
+    assert world.run(0.3).desk.ledger.state == "moving"  # one estimate is no drop
+    world.run(1.2)
+    assert world.desk.ledger.state == state
+    if state == "lost":
+        assert "dropped: 60 mm off its way (allowed 50 mm)" in world.desk.ledger.message
+        assert world.reference is not None and world.reference.plan is None
+        world.desk.take_goal(turned(10.0, 2))
+        np.testing.assert_array_equal(world.search.asked[-1].q, world.q)

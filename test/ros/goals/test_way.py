@@ -15,10 +15,11 @@ SYSTEM = TASK.system
 SETTLE_NS = 300
 
 
-def at(degrees: float) -> np.ndarray:
+def at(degrees: float, y_m: float = 0.0, z_m: float = 0.0) -> np.ndarray:
     R, p = SYSTEM.object_pose(TASK.start_q)
+    R, p = rotation_exp(TASK.goal.axis_W * np.deg2rad(degrees)) @ R, p + np.array([0.0, y_m, z_m])
     q = TASK.start_q.copy()
-    q[: SYSTEM.n_q_u] = SYSTEM.q_from_object_pose(rotation_exp(TASK.goal.axis_W * np.deg2rad(degrees)) @ R, p, q)
+    q[: SYSTEM.n_q_u] = SYSTEM.q_from_object_pose(R, p, q)
     return q
 
 
@@ -59,3 +60,19 @@ def test_without_a_goal_there_is_no_error(way: Way) -> None:
     way.forget()
     way.measure(1, at(0.0))
     assert np.isnan(way.angle_deg) and way.goal is None and not way.is_within
+
+
+def test_what_stays_off_the_straight_way_was_dropped() -> None:
+    """Whether it is off is measured from the segment, so a long way may be left by its drop distance anywhere."""
+    way = Way(TASK, SETTLE_NS)
+    way.set_off(ObjectGoal(1, *SYSTEM.object_pose(at(0.0, y_m=0.2))), at(0.0))
+    for t_ns, y_m, z_m, off_m in ((1000, 0.1, -0.04, 0.04), (1100, -0.012, -0.016, 0.02), (1200, 0.224, 0.032, 0.04)):
+        way.measure(t_ns, at(0.0, y_m, z_m))
+        assert way.off_m == pytest.approx(off_m) and not way.has_dropped(5000)
+    way.measure(2000, at(0.0, 0.1, -0.06))
+    assert not way.has_dropped(2299) and way.has_dropped(2300)
+    way.lose_sight()
+    assert not way.has_dropped(2300)
+    way.measure(2400, at(0.0, 0.1, -0.06))
+    way.measure(2500, at(0.0, 0.1, -0.04))
+    assert not way.has_dropped(5000)
