@@ -87,7 +87,7 @@ def _grasp_table(result: dict[str, Any]) -> Table:
     if "start" in result:
         for step, share in result["friction_margins"].items():
             table.add_row(f"the same with {100 * float(step):.0f} % of the friction", f"{100 * share:.0f} %")
-        table.add_row("plants that keep it, turned (MuJoCo)", f"{100 * result['held_in_plants']:.0f} %")
+        table.add_row("plants that keep it, turned (MuJoCo)", _share_held(result["held_in_plants"]))
         table.add_row("conditioning of B_u, least to largest", f"{result['conditioning']:.2f}")
         table.add_row("room to joint limits on the way", f"{result['joint_limit_room_rad']:.3f} rad")
         table.add_row("normal forces", ", ".join(f"{force:.2f} N" for force in result["normal_forces_n"]))
@@ -103,6 +103,10 @@ def _grasp_table(result: dict[str, Any]) -> Table:
         table.add_row("written to", str(result["written"]))
         table.add_row("next", f"contact-mpc evaluate {result['written']} --trials 6")
     return table
+
+
+def _share_held(share: float) -> str:
+    return "not played: fingers do not roll along the whole way" if np.isnan(share) else f"{100 * share:.0f} %"
 
 
 @contextmanager
