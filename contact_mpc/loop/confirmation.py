@@ -12,9 +12,10 @@ from mujoco import rollout
 
 from contact_mpc.loop.confirmed_plan import ROWS_S, SETTLE_S, Ways
 from contact_mpc.loop.correction import CorrectionConfig, correct
+from contact_mpc.loop.identification import PlantIdentification
 from contact_mpc.model.system import System
 from contact_mpc.planning.tree.problem import Problem
-from contact_mpc.planning.tree.segments import Corrected
+from contact_mpc.planning.tree.segments import Corrected, object_distance
 from contact_mpc.plants.common.perturbation import PlantPerturbation
 from contact_mpc.plants.mujoco.plant import MujocoPlant
 from contact_mpc.settings.arrays import FloatArray
@@ -24,6 +25,7 @@ STEP_S = 0.002  # of the roll-outs, s: a third of the contacts' time constant
 # Friction and mass as factors on the system's, size as one on the objects' shapes: the nominal plant first.
 DRAWS = ((1.0, 1.0, 1.0), (0.75, 1.1, 0.99), (0.65, 0.9, 1.01), (0.85, 1.0, 1.0))
 FEW_DRAWS = 2  # of them, where many commands are rolled out
+LEAST_FRICTION = 0.5  # of draws about a friction that was identified
 
 
 class MujocoConfirmation:
@@ -47,26 +49,47 @@ class MujocoConfirmation:
         has_velocity_reference: bool = True,
     ) -> None:
         self._system = system
-        perturbations = [PlantPerturbation(friction_scale=f, mass_scale=m, size_scale=s) for f, m, s in draws]
+        self._draws = draws
         self._plant = MujocoPlant(system, "position", PlantPerturbation(), gravity_compensation=True)
-        self._models = []
-        for item in perturbations:
-            plant = MujocoPlant(system, "position", item, gravity_compensation=True)
-            model, _ = plant.actuated_copy(is_complete=True)
-            model.opt.timestep = STEP_S
-            self._models.append(model)
+        self._models = [self._model(*draw) for draw in draws]
+        self._known = PlantIdentification()
+        self._candidates: list[mujoco.MjModel] = []
         self._data = [mujoco.MjData(self._models[0])]
         self._lead = system.kd / system.kp if has_velocity_reference else np.zeros(system.n_a)
 
     def ways(self, q: FloatArray, plan: Plan, settle_s: float = SETTLE_S, row_s: float = ROWS_S) -> Ways:
         """Return the motions in all draws; see `contact_mpc.loop.confirmed_plan.World`."""
-        stride = max(1, round(row_s / STEP_S))
-        rows = int(np.ceil((float(plan.times_s[-1]) + settle_s) / (stride * STEP_S)))
-        controls = self._controls(plan.times_s, plan.u, rows * stride)
-        count = len(self._models)
-        states = self._roll(q, self._models, np.tile(controls, (count, 1, 1)))
-        motions = self._plant.q_from_qpos(states[:, stride - 1 :: stride, 1 : 1 + self._models[0].nq])
-        return Ways(STEP_S * stride * np.arange(1, rows + 1, dtype=np.float64), np.asarray(motions))
+        return self._ways(self._models, q, plan, settle_s, row_s)
+
+    def learn(self, problem: Problem, q: FloatArray, plan: Plan, seen: Ways) -> None:
+        """Take part in later roll-outs as the plant that explains a motion best; see `identification`.
+
+        Parameters
+        ----------
+        problem : Problem
+            Its metric tells how far objects are apart.
+        q : (n_q,) array
+            Where the plan was played from, at rest.
+        plan, seen
+            What was commanded, and the motion that followed.
+        """
+        if not self._candidates:
+            self._candidates = [self._model(friction, 1.0, size) for friction, size in self._known.config.candidates]
+        row_s, before = float(seen.times_s[0]), self._known.best
+        settle_s = max(0.0, float(seen.times_s[-1] - plan.times_s[-1]))
+        models = [self._candidates[k] for k in self._known.alive]
+        ways = self._ways(models, q, plan, settle_s, row_s).q
+        count = min(ways.shape[1], len(seen.times_s))
+        errors = [[object_distance(problem, way[k], seen.q[0, k]) for k in range(count)] for way in ways]
+        self._known.learn(np.array(errors), object_distance(problem, seen.q[0, count - 1], q))
+        if self._known.best != before:
+            friction, size = self._known.best
+            self._models = [self._model(max(friction * f, LEAST_FRICTION), m, size * s) for f, m, s in self._draws]
+
+    @property
+    def identified(self) -> tuple[float, float]:
+        """Factors on friction and size by which the motions learned from are explained best."""
+        return self._known.best
 
     def ends(
         self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, is_few: bool = True
@@ -94,6 +117,21 @@ class MujocoConfirmation:
     ) -> Corrected:
         """See `contact_mpc.planning.tree.segments.Physics.corrected` and `contact_mpc.loop.correction`."""
         return correct(problem, self, q, plan, target, CorrectionConfig(enough_rad=enough_rad))
+
+    def _model(self, friction: float, mass: float, size: float) -> mujoco.MjModel:
+        perturbation = PlantPerturbation(friction_scale=friction, mass_scale=mass, size_scale=size)
+        plant = MujocoPlant(self._system, "position", perturbation, gravity_compensation=True)
+        model, _ = plant.actuated_copy(is_complete=True)
+        model.opt.timestep = STEP_S
+        return model
+
+    def _ways(self, models: list[mujoco.MjModel], q: FloatArray, plan: Plan, settle_s: float, row_s: float) -> Ways:
+        stride = max(1, round(row_s / STEP_S))
+        rows = int(np.ceil((float(plan.times_s[-1]) + settle_s) / (stride * STEP_S)))
+        controls = self._controls(plan.times_s, plan.u, rows * stride)
+        states = self._roll(q, models, np.tile(controls, (len(models), 1, 1)))
+        motions = self._plant.q_from_qpos(states[:, stride - 1 :: stride, 1 : 1 + models[0].nq])
+        return Ways(STEP_S * stride * np.arange(1, rows + 1, dtype=np.float64), np.asarray(motions))
 
     def _controls(self, times_s: FloatArray, u: FloatArray, steps: int) -> FloatArray:
         """Return the inputs (steps, n_a) of the joint impedance for commands u (n, n_a) at times_s (n,)."""

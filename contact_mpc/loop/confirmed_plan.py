@@ -75,6 +75,10 @@ class World(Protocol):
 class RollOuts(World, Physics, Protocol):
     """A world that can go back, in several draws: `contact_mpc.loop.confirmation`."""
 
+    def learn(self, problem: Problem, q: FloatArray, plan: Plan, seen: Ways) -> None:
+        """Explain a motion of another world, from rest at q (n_q,), by friction and size in later roll-outs."""
+        ...
+
 
 def confirm(
     problem: Problem,
@@ -115,6 +119,8 @@ def confirm(
             break
         ways = world.ways(q, segment.plan, row_s=ROWS_S)
         ends = ways.q[:, -1]
+        if physics is not None and world is not physics and segment.is_tracked:
+            physics.learn(problem, q, segment.plan, ways)
         robustness.append(
             float(np.mean([object_distance(problem, ends[0], end) <= problem.file.parts.off_rad for end in ends]))
         )
