@@ -6,8 +6,8 @@ closing that takes 0.3 to 0.6 N off at the 1 to 2 kN/m of a hand's tips. A ball 
 0.1 s with 1.1 N or twice that, and stays with three times that (MuJoCo); one of 0.1 kg in the Allegro stays with 3 N.
 Stiffness, ripple and friction of drives grow with the effort limits, and with them what an object that lies 3 mm beside
 its place, or a correction of that, takes off a contact. So a strong hand, which presses with STRONG_N or more, grips
-with GRIP_SHARE of that, GRIP_N at most: the D'Claw lost an ellipsoid in 3 of 3 trials with 3 N, in 1 with 6, in none with
-10 (MuJoCo; in Drake 2 of 2 lost with 3 N, 0 of 2 with 10).
+with GRIP_SHARE of that, GRIP_N at most: the D'Claw lost an ellipsoid in 3 of 3 trials with 3 N, in 1 with 6, in none
+with 10 (MuJoCo; in Drake 2 of 2 lost with 3 N, 0 of 2 with 10).
 
 A push has no grasp to hold. Its end may slide along the object, which is no fault, and the object falls behind until it
 is touched and catches up: what is watched for in a hand would stop every push. Changes of commands are kept to 2 mm at
