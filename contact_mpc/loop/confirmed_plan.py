@@ -21,7 +21,7 @@ from contact_mpc.planning.tree.segments import FREE_S, Physics, object_distance
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
 
-MOST_PARTS = 40
+MOST_PARTS = 80
 SETTLE_S = 3.0  # for which the last command of a part is held
 REST_RAD = 0.005  # from where the object comes to rest, global metric, up to which a part of the plan waits for it
 LEAST_PAUSE_S = 0.3
