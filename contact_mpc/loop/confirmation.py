@@ -59,7 +59,7 @@ class MujocoConfirmation:
 
     def ways(self, q: FloatArray, plan: Plan, settle_s: float = SETTLE_S, row_s: float = ROWS_S) -> Ways:
         """Return the motions in all draws; see `contact_mpc.loop.confirmed_plan.World`."""
-        return self._ways(self._models, q, plan, settle_s, row_s)
+        return self._ways(self._models, q, plan.times_s, plan.u, settle_s, row_s)
 
     def learn(self, problem: Problem, q: FloatArray, plan: Plan, seen: Ways) -> None:
         """Take part in later roll-outs as the plant that explains a motion best; see `identification`.
@@ -78,7 +78,7 @@ class MujocoConfirmation:
         row_s, before = float(seen.times_s[0]), self._known.best
         settle_s = max(0.0, float(seen.times_s[-1] - plan.times_s[-1]))
         models = [self._candidates[k] for k in self._known.alive]
-        ways = self._ways(models, q, plan, settle_s, row_s).q
+        ways = self._ways(models, q, plan.times_s, plan.u, settle_s, row_s).q
         count = min(ways.shape[1], len(seen.times_s))
         errors = [[object_distance(problem, way[k], seen.q[0, k]) for k in range(count)] for way in ways]
         self._known.learn(np.array(errors), object_distance(problem, seen.q[0, count - 1], q))
@@ -106,11 +106,8 @@ class MujocoConfirmation:
         self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float
     ) -> tuple[FloatArray, FloatArray]:
         """Return the nominal motion; see `contact_mpc.loop.correction.Batch`."""
-        stride = round(ROWS_S / STEP_S)
-        rows = int(np.ceil((float(times_s[-1]) + settle_s) / ROWS_S))
-        states = self._roll(q, self._models[:1], self._controls(times_s, u, rows * stride)[None])
-        way = self._plant.q_from_qpos(states[0, stride - 1 :: stride, 1 : 1 + self._models[0].nq])
-        return ROWS_S * np.arange(1, rows + 1, dtype=np.float64), np.asarray(way)
+        way = self._ways(self._models[:1], q, times_s, u, settle_s, ROWS_S)
+        return way.times_s, way.q[0]
 
     def corrected(
         self, problem: Problem, q: FloatArray, plan: Plan, target: FloatArray, enough_rad: float
@@ -125,10 +122,19 @@ class MujocoConfirmation:
         model.opt.timestep = STEP_S
         return model
 
-    def _ways(self, models: list[mujoco.MjModel], q: FloatArray, plan: Plan, settle_s: float, row_s: float) -> Ways:
+    def _ways(
+        self,
+        models: list[mujoco.MjModel],
+        q: FloatArray,
+        times_s: FloatArray,
+        u: FloatArray,
+        settle_s: float,
+        row_s: float,
+    ) -> Ways:
+        """Return the motions of models from rest at q (n_q,) under commands u (n, n_a) at times_s (n,)."""
         stride = max(1, round(row_s / STEP_S))
-        rows = int(np.ceil((float(plan.times_s[-1]) + settle_s) / (stride * STEP_S)))
-        controls = self._controls(plan.times_s, plan.u, rows * stride)
+        rows = int(np.ceil((float(times_s[-1]) + settle_s) / (stride * STEP_S)))
+        controls = self._controls(times_s, u, rows * stride)
         states = self._roll(q, models, np.tile(controls, (len(models), 1, 1)))
         motions = self._plant.q_from_qpos(states[:, stride - 1 :: stride, 1 : 1 + models[0].nq])
         return Ways(STEP_S * stride * np.arange(1, rows + 1, dtype=np.float64), np.asarray(motions))

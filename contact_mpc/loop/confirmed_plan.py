@@ -95,7 +95,7 @@ def confirm(
     problem, plan
         A plan of the problem.
     physics : RollOuts, optional
-        What parts are corrected in; None: they are played as trees leave them.
+        What parts are corrected in, and what learns from another world; None: parts are played as trees leave them.
     world : World, optional
         Where the plan is played; physics itself by default, one of the two is needed.
     start_q : (n_q,) array, optional

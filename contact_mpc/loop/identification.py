@@ -57,8 +57,8 @@ class PlantIdentification:
 
     def __init__(self, config: IdentificationConfig | None = None) -> None:
         self.config = config or IdentificationConfig()
-        self._sizes = np.array([size for _, size in self.config.candidates])
-        self._costs = ((self._sizes - 1.0) / self.config.sigma_size) ** 2
+        sizes = np.array([size for _, size in self.config.candidates])
+        self._costs = ((sizes - 1.0) / self.config.sigma_size) ** 2
 
     @property
     def alive(self) -> NDArray[np.intp]:

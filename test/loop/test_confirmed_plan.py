@@ -52,6 +52,18 @@ def test_roll_out_of_the_nominal_draw_is_the_plants_motion(problem: Problem, phy
     assert np.ptp(rolled[:, -1, 1]) > 1e-4  # boxes of other sizes are met sooner or later
 
 
+@pytest.mark.parametrize("size", [0.97, 1.015])
+def test_size_of_a_box_is_learned_from_a_push_in_another_engine(problem: Problem, size: float) -> None:
+    plan, physics = push(problem), MujocoConfirmation(problem.system)
+    world = PlantWorld("drake", problem.system, plan.q[0], PlantPerturbation(size_scale=size))
+    seen = world.ways(world.q, plan)
+    box_m = [abs(physics.ways(plan.q[0], plan).q[0, -1, 1] - seen.q[0, -1, 1])]
+    physics.learn(problem, plan.q[0], plan, seen)
+    box_m.append(abs(physics.ways(plan.q[0], plan).q[0, -1, 1] - seen.q[0, -1, 1]))
+    assert (physics.identified[1] - 1.0) * (size - 1.0) > 0.0
+    assert box_m[1] < 0.3 * box_m[0]
+
+
 def test_plan_that_leads_to_the_goal_is_confirmed_as_it_was_played(
     problem: Problem, physics: MujocoConfirmation
 ) -> None:
