@@ -52,7 +52,7 @@ class PartsConfig(BaseModel):
     )  # fmt: skip
     refusals: int = Field(default=3, ge=1, le=100, description="plans tried then")
     last_refusals: int = Field(
-        default=6,
+        default=12,
         ge=1,
         le=100,
         description="plans tried where none of them leads nearer, before there is said to be none",
