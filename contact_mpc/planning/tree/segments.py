@@ -32,7 +32,7 @@ from contact_mpc.task.plan import Plan
 from contact_mpc.task.segment import Segment
 
 SEED_STEP = 7_919_000_000  # between the seeds of plans that follow one another
-OVERLAP_SHARE = 0.5  # of the overlap that trees may begin in, left to measured states: coming to rest adds to it
+OVERLAP_SHARE = 0.5  # of the overlap that trees may begin in, which is left to measured states
 FREE_S = "free_s"  # of a plan's provenance: intervals between grasps, s
 
 
@@ -253,11 +253,13 @@ class TreeSegments:
         """Return where the unsmoothed model comes to rest from (q, u), out of overlaps; q where it has no next state.
 
         Overlaps that a tree may not begin in are those of nominal shapes with a measured state: the robot gives way.
+        Contacts of the step are linearised, so that its end may overlap again (by 2.04 mm, the bimanual box).
         """
         assert self._planner is not None
         system, file = self.problem.system, self.problem.file
         ways = np.where(system.tree.dof_kind == REVOLUTE, 1.0, 1.0 / file.rrt.length_m**2)
         weight = np.where(np.arange(system.n_v) < system.n_v_u, file.parts.object_weight, 1.0) * ways
-        q = without_overlap(system, self._planner.model, q, weight, OVERLAP_SHARE * file.rrt.deepest_m)
+        deepest_m, model = OVERLAP_SHARE * file.rrt.deepest_m, self._planner.model
+        q = without_overlap(system, model, q, weight, deepest_m)
         result = ContactDynamics(system, "socp", h_s=file.rrt.h_s, friction=file.friction).step(q, u)
-        return np.array(result.q_next) if result.is_converged else q
+        return without_overlap(system, model, result.q_next.copy(), weight, deepest_m) if result.is_converged else q
