@@ -20,6 +20,7 @@ from contact_mpc.plants.mujoco.plant import MujocoPlant
 from contact_mpc.settings.arrays import FloatArray
 
 STEP_S = 0.002  # a third of the contacts' time constant
+OFFSETS_SEED = 1  # of the commands' offsets, the same in every search
 HOLD_S, TURN_S = 0.4, 1.2  # free fall takes it 0.8 m in the former
 MOST_M, MOST_DEG = 0.012, 20.0  # of motion without feedback from a start that is up to 3 mm off
 
@@ -32,7 +33,8 @@ class StartHolding:
     system : System
         The nominal system.
     plants : sequence of PlantPerturbation
-        One per plant; imperfect drives are left out.
+        One per plant. Imperfect drives are played as offsets of the commands: a joint with friction tau_c rests
+        anywhere within tau_c / kp of where it was told to be, ripple moves it by as much as its amplitude.
     """
 
     def __init__(self, system: System, plants: Sequence[PlantPerturbation]) -> None:
@@ -42,6 +44,11 @@ class StartHolding:
         for model in self._models:
             model.opt.timestep = STEP_S
         self._data = mujoco.MjData(self._models[0])
+        widths = np.array([item.hysteresis_fraction + item.torque_ripple_fraction for item in plants])
+        rng = np.random.default_rng(OFFSETS_SEED)
+        self._offsets = (
+            widths[:, None] * rng.uniform(-1.0, 1.0, (len(plants), system.n_a)) * system.tau_max_nm / system.kp
+        )
 
     def share(self, ways: Sequence[tuple[FloatArray, FloatArray]]) -> float:
         """Return the share of the plants that keep the object.
@@ -67,7 +74,7 @@ class StartHolding:
             self._data.qpos[:] = plant.qpos
             mujoco.mj_getState(model, self._data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
         commands = [_spread_out(u) for _, u in ways]
-        control = np.array([commands[k % len(ways)] for k in range(len(self._models))])
+        control = np.array([commands[k % len(ways)] + offset for k, offset in enumerate(self._offsets)])
         states, _ = rollout.rollout(self._models, [self._data], initial_state=first, control=control)
         return np.asarray(self._plants[0].q_from_qpos(states[:, -1, 1 : 1 + self._models[0].nq]))
 

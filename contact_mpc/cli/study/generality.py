@@ -70,7 +70,7 @@ def generality(
     ] = None,
     trials: Annotated[int, typer.Option(min=1, max=10_000, help="Disturbed trials per cell.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Of the search, and of the trials' seeds.")] = 0,
-    samples: Annotated[int, typer.Option(min=1, max=100_000, help="Postures that a search tries at most.")] = 600,
+    samples: Annotated[int, typer.Option(min=1, max=100_000, help="Postures that a search tries at most.")] = 1600,
     turn: Annotated[str, typer.Option(help="AXIS:DEG about an axis of the world.")] = "z:30",
     plant: Annotated[str, typer.Option(help=f"Physics engine of the trials: {PLANTS.describe()}.")] = "drake",
     folder: Annotated[Path, typer.Option(help="Files and figures of the cells; a later call goes on from there.")] = (
