@@ -46,6 +46,10 @@ class PartsConfig(BaseModel):
         default=100.0, gt=0.0, le=1e6,
         description="of an object beside robots, where measured states are moved out of overlaps of nominal shapes, -",
     )  # fmt: skip
+    start_overlap: float = Field(
+        default=0.5, gt=0.0, le=1.0,
+        description="share of rrt.deepest_m that measured states may overlap by: the step to rest adds to it, -",
+    )  # fmt: skip
     left: float = Field(
         default=0.5, gt=0.0, le=1.0,
         description="error left in physics, as share of a part's way, from which other plans are tried first",

@@ -32,7 +32,6 @@ from contact_mpc.task.plan import Plan
 from contact_mpc.task.segment import Segment
 
 SEED_STEP = 7_919_000_000  # between the seeds of plans that follow one another
-OVERLAP_SHARE = 0.5  # of the overlap that trees may begin in, which is left to measured states
 FREE_S = "free_s"  # of a plan's provenance: intervals between grasps, s
 
 
@@ -259,7 +258,7 @@ class TreeSegments:
         system, file = self.problem.system, self.problem.file
         ways = np.where(system.tree.dof_kind == REVOLUTE, 1.0, 1.0 / file.rrt.length_m**2)
         weight = np.where(np.arange(system.n_v) < system.n_v_u, file.parts.object_weight, 1.0) * ways
-        deepest_m, model = OVERLAP_SHARE * file.rrt.deepest_m, self._planner.model
+        deepest_m, model = file.parts.start_overlap * file.rrt.deepest_m, self._planner.model
         q = without_overlap(system, model, q, weight, deepest_m)
         result = ContactDynamics(system, "socp", h_s=file.rrt.h_s, friction=file.friction).step(q, u)
         return without_overlap(system, model, result.q_next.copy(), weight, deepest_m) if result.is_converged else q
