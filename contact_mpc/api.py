@@ -69,13 +69,15 @@ class Task(TaskConfig):
         PlanError
             No posture was held in physics and planned from.
         """
-        best, refused = run_apart("plan", _search_start, self, samples, seed, spread_rad)
+        best, refused, grip_n = run_apart("plan", _search_start, self, samples, seed, spread_rad)
         if best is None or refused:
             raise PlanError(
                 f"{self.path}: the best of {samples} postures (seed {seed}) is not good enough: {refused}; try more "
                 "samples or another seed"
             )
-        return replace(self, start_q=best.q, start_u=best.grasp.u, has_start=True)
+        grip = {} if grip_n is None else {"minimum_force_n": grip_n}
+        planner = {**self.planner, **grip}
+        return replace(self, start_q=best.q, start_u=best.grasp.u, has_start=True, planner=planner)
 
     def plan(self) -> Plan:
         """Return the plan of the task by the planner that its file names.
@@ -88,9 +90,11 @@ class Task(TaskConfig):
         return run_apart("plan", make_plan, self)
 
 
-def _search_start(task: TaskConfig, samples: int, seed: int, spread_rad: float) -> tuple[GraspCandidate | None, str]:
+def _search_start(
+    task: TaskConfig, samples: int, seed: int, spread_rad: float
+) -> tuple[GraspCandidate | None, str, float | None]:
     found = find_start(task, samples, seed, spread_rad)
-    return found.best, found.refused
+    return found.best, found.refused, found.grip_n
 
 
 def load_task(name: str | Path) -> Task:

@@ -14,6 +14,7 @@ from contact_mpc.planning.trajopt.feasibility import describe_refusal
 from contact_mpc.planning.trajopt.task import plan_task
 from contact_mpc.plants.common.sensors import SensorConfig
 from contact_mpc.settings.extras import require_packages
+from contact_mpc.task.derived import derive_planner, least_force
 from contact_mpc.task.task import TaskConfig
 
 PLANTS = 12
@@ -24,11 +25,15 @@ LEAST_HELD = 0.75  # share of the plants in which a start holds the object
 
 @dataclass(frozen=True)
 class FoundStart:
-    """The search, its best candidate (None: nothing holds the object), and why it is not good enough, "" if it is."""
+    """The search, its best candidate (None: nothing holds the object), and why it is not good enough, "" if it is.
+
+    grip_n is the least force per contact that it was found with, N, where that is not the task's.
+    """
 
     search: GraspSearch
     refused: str
     is_interrupted: bool = False
+    grip_n: float | None = None
 
     @property
     def best(self) -> GraspCandidate | None:
@@ -51,6 +56,9 @@ def find_start(
 ) -> FoundStart:
     """Search a start about that of a task; Ctrl-C ends the search with the best so far.
 
+    A strong hand's derived grip leaves less of the joints' efforts for the turn. Where nothing serves the task with it,
+    the search begins anew with the grip of weak hands.
+
     Parameters
     ----------
     task : TaskConfig
@@ -68,6 +76,28 @@ def find_start(
         MuJoCo, in which starts are held, is not installed.
     """
     require_packages("the search of a start, which holds it in physics,", "mujoco")
+    found = find_with_grip(task, samples, seed, spread_rad, progress)
+    grip_n = gentler_grip(task)
+    if not found.refused or found.is_interrupted or grip_n is None:
+        return found
+    gentle = replace(task, planner={**task.planner, "minimum_force_n": grip_n})
+    other = find_with_grip(gentle, samples, seed, spread_rad, progress)
+    if found.best is not None and other.refused:
+        return replace(found, is_interrupted=other.is_interrupted)
+    return replace(other, grip_n=grip_n)
+
+
+def gentler_grip(task: TaskConfig) -> float | None:
+    """Return the grip of weak hands, N, where a task's own is the derived one of a strong hand; None elsewhere."""
+    derived = derive_planner(task.system, task.planner).get("minimum_force_n")
+    gentle = least_force(task.system, is_gentle=True)
+    return gentle if derived is not None and task.planner.get("minimum_force_n") == derived > gentle else None
+
+
+def find_with_grip(
+    task: TaskConfig, samples: int, seed: int, spread_rad: float, progress: Callable[[int, float], None] | None
+) -> FoundStart:
+    """Search with the task's own grip; see `find_start`."""
     from contact_mpc.loop.start_holding import StartHolding
 
     ranges, nominal = disturbance_of(task), SensorConfig()

@@ -14,8 +14,8 @@ from contact_mpc.settings.file_access import write_text
 from contact_mpc.version import __version__
 
 
-def start_section(system: System, start: GraspCandidate) -> dict[str, Any]:
-    """Return the keys of a task file's section `start`."""
+def start_section(system: System, start: GraspCandidate, grip_n: float | None = None) -> dict[str, Any]:
+    """Return the keys of a task file's section `start`; grip_n, N, where it is not the task's own."""
     R, p = system.object_pose(start.q)
     joints, commands = (np.round(item, 4).tolist() for item in (start.q[system.n_q_u :], start.grasp.u))
     return {
@@ -23,6 +23,7 @@ def start_section(system: System, start: GraspCandidate) -> dict[str, Any]:
         "commands_rad": dict(zip(system.joint_names, commands, strict=True)),
         "object_position_m": np.round(p, 4).tolist(),
         "object_rpy_rad": np.round(rpy_from_rotation(R), 4).tolist(),
+        **({} if grip_n is None else {"grip_n": grip_n}),
     }
 
 

@@ -15,7 +15,7 @@ from contact_mpc.importing.objects import NewObject, make_object, write_object
 from contact_mpc.importing.placement import place_object
 from contact_mpc.importing.prepare import JointOptions
 from contact_mpc.importing.robot import import_robot
-from contact_mpc.importing.robot_source import SUFFIXES
+from contact_mpc.importing.robot_source import SUFFIXES, find_robot_file
 from contact_mpc.importing.system_file import TaskPart, system_text, write_text
 from contact_mpc.model.fingertips import last_links
 from contact_mpc.model.system import System
@@ -112,9 +112,21 @@ def _turn_part(
     return TaskPart([float(value) for value in place], "where the fingertips reach it", lines)
 
 
+def require_robot(robot: str) -> None:
+    """Raise ConfigError where a robot is neither a file nor a name of one."""
+    if _is_system(robot):
+        resource("systems", robot)
+    else:
+        find_robot_file(robot)
+
+
+def _is_system(robot: str) -> bool:
+    return robot.endswith((".yaml", ".yml")) or not (":" in robot or robot.endswith(SUFFIXES))
+
+
 def _robot_system(robot: str, into: Path, options: JointOptions) -> tuple[Path, list[str]]:
     """Return the system file of a robot: given as such, by its name in config/systems, or imported now."""
-    if robot.endswith((".yaml", ".yml")) or not (":" in robot or robot.endswith(SUFFIXES)):
+    if _is_system(robot):
         return resource("systems", robot), []
     found = import_robot(robot, "", into, options)
     return found.system_file, list(found.assumptions)

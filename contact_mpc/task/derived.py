@@ -59,13 +59,16 @@ def derive_nodes(planner: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return {"mpc_tracker": dict(PUSH_TRACKER)} if is_carried(planner) else {}
 
 
-def least_force(system: System) -> float:
-    """Return the normal force per contact that holds the free objects against gravity and what deviates, N."""
+def least_force(system: System, is_gentle: bool = False) -> float:
+    """Return the normal force per contact that holds the free objects against gravity and what deviates, N.
+
+    With is_gentle a strong hand grips no harder than a weak one.
+    """
     tree = system.tree
     free = [b for b in range(len(tree.parent)) if tree.joint[b] == FREE]
     weight = float(sum(tree.mass[b] for b in free) * np.linalg.norm(system.config.gravity_m_s2))
     press = _press(system)
-    grip = min(GRIP_SHARE * press, GRIP_N) if press >= STRONG_N else LEAST_FORCE_N
+    grip = min(GRIP_SHARE * press, GRIP_N) if press >= STRONG_N and not is_gentle else LEAST_FORCE_N
     wanted = max(FORCE_PER_WEIGHT * weight, grip) if free else 1.0
     return float(f"{np.clip(wanted, min(LEAST_FORCE_N, press), min(LARGEST_FORCE_N, press)):.2g}")
 

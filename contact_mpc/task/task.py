@@ -37,6 +37,9 @@ class StartConfig(_Frozen):
     commands_rad: dict[str, float] = Field(description="joint commands that hold the object there, rad")
     object_position_m: Vector3
     object_rpy_rad: Vector3 = (0.0, 0.0, 0.0)
+    grip_n: float | None = Field(
+        default=None, gt=0.0, description="least force per contact it was found with, N, where not the derived one"
+    )
 
 
 class GoalConfig(_Frozen):
@@ -208,7 +211,7 @@ def load_task(name: str | Path) -> TaskConfig:
         file.hold_s,
         file.tolerance_deg,
         file.tolerance_mm,
-        file.planner if "method" in file.planner else {**derive_planner(system, file.planner), **file.planner},
+        _planner(system, file),
         file.goal.rotation_axes,
         drop_distance_m=file.drop_distance_m,
         reference=file.reference,
@@ -217,6 +220,14 @@ def load_task(name: str | Path) -> TaskConfig:
         has_start=file.start is not None,
         nodes=file.nodes,
     )
+
+
+def _planner(system: System, file: TaskFile) -> dict[str, Any]:
+    """Return the section `planner` with what follows from the system and from the start's grip, where not given."""
+    if "method" in file.planner:
+        return file.planner
+    of_start = {} if file.start is None or file.start.grip_n is None else {"minimum_force_n": file.start.grip_n}
+    return {**derive_planner(system, file.planner), **of_start, **file.planner}
 
 
 def _start(system: System, start: StartConfig | None, path: Path) -> tuple[FloatArray, FloatArray]:

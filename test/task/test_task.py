@@ -40,6 +40,13 @@ def test_joints_are_taken_by_name_not_by_order(changed: Callable) -> None:
     np.testing.assert_array_equal(task.start_q, swapped.start_q)
 
 
+def test_a_start_found_with_another_grip_is_planned_with_it(changed: Callable) -> None:
+    of_start = ("start:   #", "start:\n  grip_n: 7.0   #")
+    no_force = ("  minimum_force_n: 12.0 ", "  # ")
+    assert load_task(changed(of_start, no_force)).planner["minimum_force_n"] == 7.0
+    assert load_task(changed(of_start)).planner["minimum_force_n"] == 12.0  # the task's own word comes first
+
+
 def test_goal_turns_about_the_object_itself(each_task: TaskConfig) -> None:
     (R0, p0), (R1, p1) = each_task.goal_pose(0.0), each_task.goal_pose(1.0)
     angle = np.arccos((np.trace(R1 @ R0.T) - 1.0) / 2.0)

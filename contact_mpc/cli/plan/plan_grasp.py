@@ -43,7 +43,7 @@ def find_grasp(task: TaskConfig, options: GraspOptions, as_json: bool) -> NoRetu
         found = find_start(task, options.samples, options.seed, float(np.deg2rad(spread_deg)), report)
     search, best, refused = found.search, found.best, found.refused
     head = {"task": task.name, "seed": options.seed, "samples": search.drawn, "spread_deg": spread_deg}
-    result = {**head, "goal_met": not refused, "refused": refused, **_grasp_figures(task, best)}
+    result = {**head, "goal_met": not refused, "refused": refused, **_grasp_figures(task, best, found.grip_n)}
     result |= {"why_samples_failed": search.why()[:MOST_REASONS], "written": None, "interrupted": found.is_interrupted}
     if best is not None:
         result |= _put_down(task, result, options, as_json, is_good=not refused)
@@ -65,7 +65,7 @@ def _put_down(
     return {}
 
 
-def _grasp_figures(config: TaskConfig, best: GraspCandidate | None) -> dict[str, Any]:
+def _grasp_figures(config: TaskConfig, best: GraspCandidate | None, grip_n: float | None) -> dict[str, Any]:
     if best is None:
         return {"fraction_of_path": 0.0}
     return {
@@ -76,7 +76,7 @@ def _grasp_figures(config: TaskConfig, best: GraspCandidate | None) -> dict[str,
         "conditioning": best.conditioning,
         "normal_forces_n": best.grasp.normal_forces,
         "cone_margins": best.grasp.cone_margins,
-        "start": start_section(config.system, best),
+        "start": start_section(config.system, best, grip_n),
     }
 
 

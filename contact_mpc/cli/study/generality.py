@@ -32,7 +32,7 @@ from contact_mpc.evaluation.trial_run import EvaluationSpec, run_trial
 from contact_mpc.evaluation.trials import disturbance_of, trial_seeds
 from contact_mpc.importing.objects import make_object
 from contact_mpc.importing.prepare import JointOptions
-from contact_mpc.importing.task import new_task, read_turn
+from contact_mpc.importing.task import new_task, read_turn, require_robot
 from contact_mpc.loop.config import load_loop_config
 from contact_mpc.plants.registry import PLANTS
 from contact_mpc.settings.file_access import write_text
@@ -86,6 +86,8 @@ def generality(
     read_turn(turn)
     for thing in objects or ():
         make_object(thing, None)  # refuses what cannot be before anything runs
+    for hand in hands or ():
+        require_robot(hand)
     compile_first(plant)
     options = CellOptions(trials, seed, samples, turn, plant)
     cells = [(hand, thing, folder, options) for hand in hands or HANDS for thing in objects or OBJECTS]
@@ -188,7 +190,7 @@ def _provide_start(hand: str, thing: str, place: Path, options: CellOptions) -> 
     else:
         row |= {"held_in_plants": start.best.held, "fingers": len(start.best.grasp.pairs)}
         how = f"seed {options.seed}, {start.search.drawn} samples"
-        replace_start(task.path, start_text(start_section(task.system, start.best), how))
+        replace_start(task.path, start_text(start_section(task.system, start.best, start.grip_n), how))
     write_text(kept, json.dumps({"key": key, "row": to_plain(row)}, indent=1))
     return None if start.refused else task_file, row
 
