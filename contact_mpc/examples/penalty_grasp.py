@@ -1,7 +1,7 @@
 """A gripper takes an object of 0.2 kg and holds it, by penalty forces and in Bullet (seeds/002, III-A).
 
 Fingers close with 20 N each (the paper's force is not printed) at mu = 0.2. Friction as a function of velocity lets the
-object creep by atanh(load / (mu n f)) / gamma; --h bounds the steps of RK45. The paper's figure 3 shows both methods
+object creep by atanh(load / (mu n f)) / gamma; --h bounds the steps of Radau. The paper's figure 3 shows both methods
 at the same steady force, its figure 4 a failure of Bullet's at 7.7 s with a two-finger revolute gripper and a ball:
 Bullet's row says what was seen.
 """

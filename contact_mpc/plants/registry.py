@@ -24,7 +24,7 @@ PLANTS: Registry[PlantFactory] = Registry(
         "gazebo": Entry("contact_mpc.plants.gazebo.plant:GazeboPlant", "Gazebo classic with ODE, as a process"),
         "penalty": Entry(
             "contact_mpc.plants.penalty.plant:PenaltyPlant",
-            "forces from volumes of overlap, RK45; slow",
+            "forces from volumes of overlap, Radau; slow",
         ),
     },
 )

@@ -16,12 +16,13 @@ from rich.progress import Progress
 from rich.table import Table
 
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit
+from contact_mpc.errors import InputError
 from contact_mpc.evaluation.campaign import check_backend, run_parallel
 from contact_mpc.examples.grasp.bullet import simulate_bullet
 from contact_mpc.examples.grasp.run import simulate_penalty, touching_start
 from contact_mpc.examples.grasp.grippers import GRIPPERS, OBJECTS, build_grasp
 from contact_mpc.examples.penalty_grasp import figures_of
-from contact_mpc.plants.penalty.engine import PenaltyEngine
+from contact_mpc.plants.penalty.engine import INTEGRATORS, PenaltyEngine
 from contact_mpc.plants.penalty.parameters import PenaltyParameters
 
 AMPLITUDE_M, PERIOD_S, START_S = 0.01, 0.5, 0.2
@@ -40,15 +41,21 @@ def penalty_grasp(
     sweep: Annotated[bool, typer.Option(help="Energy ratios over stiffness, gain and depth.")] = True,
     sweep_gripper: Annotated[str, typer.Option(help="What shakes in the sweep: 2p, 2, 3 or 4.")] = "3",
     sweep_object: Annotated[str, typer.Option(help="What is shaken: sphere, box or bunny.")] = "sphere",
+    scaling: Annotated[float, typer.Option(min=1.0, help="gamma of the friction law in the grasps, s/m.")] = 1e4,
+    integrator: Annotated[str, typer.Option(help="RK45 or Radau.")] = "Radau",
     jobs: Annotated[int, typer.Option(min=1, help="Runs at the same time.")] = 1,
     backend: Annotated[str, typer.Option(help="Who runs them, of joblib: loky, dask or ray.")] = "loky",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Hold objects with grippers by penalty forces and in Bullet; sweep the parameters of the penalty."""
     check_backend(backend)
-    grasps = [(g, thing, duration) for g in grippers or GRIPPERS for thing in objects or OBJECTS]
+    if integrator not in INTEGRATORS:
+        raise InputError(f"--integrator '{integrator}'; allowed: {', '.join(INTEGRATORS)}")
+    grasps = [(g, thing, duration, scaling, integrator) for g in grippers or GRIPPERS for thing in objects or OBJECTS]
     build_grasp(sweep_gripper, sweep_object)  # refuses what there is not before anything runs
-    shakes = [(sweep_gripper, sweep_object, *task) for task in (*_sweep_stiffness(), *_sweep_depth()) if sweep]
+    shakes = [
+        (sweep_gripper, sweep_object, *task, integrator) for task in (*_sweep_stiffness(), *_sweep_depth()) if sweep
+    ]
     tasks = [("grasp", *task) for task in grasps] + [("shake", *task) for task in shakes]
     found: dict[int, dict[str, Any]] = {}
     with Progress(console=Console(stderr=True), transient=True) as bar:
@@ -59,7 +66,8 @@ def penalty_grasp(
     items = [found[i] for i in range(len(tasks))]
     held, energy = items[: len(grasps)], items[len(grasps) :]
     result = {
-        "duration_s": duration, "grasps": held, "energy": energy, "paper": PAPER,
+        "duration_s": duration, "scaling_s_per_m": scaling, "integrator": integrator, "grasps": held,
+        "energy": energy, "paper": PAPER,
         "goal_met": all(item["penalty"]["is_held"] for item in held),
     }  # fmt: skip
     emit(result, as_json, _table(result))
@@ -77,28 +85,36 @@ def _sweep_depth() -> list[tuple[float, float, float]]:
 
 
 def run_one(kind: str, *task: Any) -> dict[str, Any]:
-    """Run one grasp (gripper, object, duration, s) or one shake (gripper, object, factor on g1, g_i, d_t)."""
+    """Run one grasp (gripper, object, duration, gamma) or one shake (gripper, object, factor on g1, g_i, d_t).
+
+    Both end with the integrator.
+    """
     return _grasp(*task) if kind == "grasp" else _shake(*task)
 
 
-def _grasp(gripper: str, thing: str, duration_s: float) -> dict[str, Any]:
+def _grasp(gripper: str, thing: str, duration_s: float, scaling: float, integrator: str) -> dict[str, Any]:
+    parameters = PenaltyParameters(scaling_s_per_m=scaling)
     grasp = build_grasp(gripper, thing)
     start = touching_start(PenaltyEngine(grasp.system, meshes=grasp.meshes), grasp)
     return {
         "gripper": gripper,
         "object": thing,
-        "penalty": figures_of(simulate_penalty(grasp, duration_s), duration_s),
+        "penalty": figures_of(simulate_penalty(grasp, duration_s, parameters, integrator=integrator), duration_s),
         "bullet": figures_of(simulate_bullet(grasp, start, duration_s), duration_s),
     }
 
 
-def _shake(gripper: str, thing: str, factor: float, gain_per_n: float, depth_m: float) -> dict[str, Any]:
+def _shake(
+    gripper: str, thing: str, factor: float, gain_per_n: float, depth_m: float, integrator: str
+) -> dict[str, Any]:
     default = PenaltyParameters()
     parameters = PenaltyParameters(
         stiffness_n_per_m3=factor * default.stiffness_n_per_m3, damping_ns_per_m3=default.damping_ns_per_m3,
         gain_per_n=gain_per_n, gain_depth_m=depth_m, gain_cap=FREE_CAP,
     )  # fmt: skip
-    run = simulate_penalty(build_grasp(gripper, thing), START_S + PERIOD_S, parameters, AMPLITUDE_M, sample=1)
+    run = simulate_penalty(
+        build_grasp(gripper, thing), START_S + PERIOD_S, parameters, AMPLITUDE_M, sample=1, integrator=integrator
+    )
     ratio = run.energy_ratio if not run.error else None
     return {
         "gripper": gripper, "object": thing, "stiffness_factor": factor, "gain_per_n": gain_per_n,

@@ -118,10 +118,14 @@ def simulate_penalty(
     method: str = "clip",
     sample: int = 5,
     max_step_s: float = np.inf,
+    integrator: str = "Radau",
 ) -> Record:
     """Grasp and hold (and shake, with an amplitude) in the penalty engine."""
-    engine = PenaltyEngine(grasp.system, parameters, meshes=grasp.meshes, method=method, max_step_s=max_step_s)
+    engine = PenaltyEngine(
+        grasp.system, parameters, meshes=grasp.meshes, method=method, max_step_s=max_step_s, integrator=integrator
+    )
     q = touching_start(engine, grasp)
+    engine.compile()  # before the clock runs
     engine.reset(q)
     n = grasp.system.n_q_u
     law = Law(q[n + 1 :], grasp.lever_m, amplitude_m=amplitude_m)

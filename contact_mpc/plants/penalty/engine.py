@@ -1,85 +1,42 @@
-"""The equations of motion (1), (2) with contact as an initial value problem, solved by RK45 with events.
+"""The equations of motion (1), (2) with contact as an initial value problem, solved by RK45 or Radau with events.
 
-y = [q, v, v_f, dv_f/dt]; the last two are the filter (4), one each per pair. scipy's explicit Runge-Kutta pair of
-Dormand and Prince chooses the step, and stops where a pair comes into contact or leaves it: there t_c and Delta v_c of
-(5) are taken. Friction is the stiffest term: steps stay below about 3.3 m / (mu f_n gamma), m what slides.
+scipy's explicit Runge-Kutta pair of Dormand and Prince, the paper's, chooses the step, and stops where a pair comes
+into contact or leaves it: there t_c and Delta v_c of (5) are taken. Friction is the stiffest term: steps of RK45 stay
+below about 3.3 m / (mu f_n gamma), m what slides. Radau is implicit, of the same order, and has no such bound.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-from numba import njit
-from scipy.integrate import solve_ivp
+from scipy.integrate import Radau, solve_ivp
 
 from contact_mpc.errors import InputError
 from contact_mpc.model.kinematic_tree import FREE
-from contact_mpc.model.rigid_tree import configuration_rate, mass_and_bias
+from contact_mpc.model.rigid_tree import mass_and_bias
 from contact_mpc.model.system import System
 from contact_mpc.plants.common.perturbation import PlantPerturbation
-from contact_mpc.plants.penalty import laws
 from contact_mpc.plants.penalty.booleans import SolidMesh
-from contact_mpc.plants.penalty.contact_forces import Work, add_contacts, find_overlaps, make_work, place_bodies
+from contact_mpc.plants.penalty.contact_forces import make_work, place_bodies
 from contact_mpc.plants.penalty.meshes import TriangleMesh
+from contact_mpc.plants.penalty.motion import place, state_jacobian, state_rate
 from contact_mpc.plants.penalty.parameters import PenaltyParameters
 from contact_mpc.plants.penalty.scene import BOOLEAN, Scene, build_scene
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.code.compile_flags import COMPILED
 
 MOST_FORCE_N = 1e4
 METHODS = ("clip", "manifold")
+INTEGRATORS = ("RK45", "Radau")
 RTOL, ATOL = 1e-5, 1e-8
 TOUCH_M3, LEAVE_M3 = 1e-13, 2.5e-14  # volumes at which a contact begins and ends: apart, so that it does not flicker
 
 
-@njit(**COMPILED)
-def place(scene: Scene, work: Work, y: FloatArray, n_q: int) -> None:
-    """Write poses, velocities and compiled overlaps of a state y."""
-    n_v = scene.tree.dof_body.shape[0]
-    place_bodies(scene, work, y[:n_q], y[n_q : n_q + n_v])
-    find_overlaps(scene, work)
+class WarmRadau(Radau):
+    """Radau that takes the Jacobian it is given first for an old one: where Newton fails it asks for a new one."""
 
-
-@njit(**COMPILED)
-def state_rate(
-    scene: Scene,
-    work: Work,
-    parameters: FloatArray,
-    latch: FloatArray,
-    drive: FloatArray,
-    n_q: int,
-    t: float,
-    y: FloatArray,
-) -> FloatArray:
-    """Return dy/dt for bodies that are placed and overlaps that are found."""
-    n_v, n_p, n_b = scene.tree.dof_body.shape[0], scene.pairs.shape[0], scene.tree.parent.shape[0]
-    q, v = y[:n_q], y[n_q : n_q + n_v]
-    out = np.zeros(y.shape[0])
-    configuration_rate(scene.tree, q, v, out)
-    tau, M, bias = drive.copy(), np.empty((n_v, n_v)), np.empty(n_v)
-    filtered = np.zeros((n_p, 2))
-    if parameters[laws.IS_FILTER] > 0.0:
-        filtered[:, 0] = y[n_q + n_v : n_q + n_v + n_p]
-        filtered[:, 1] = y[n_q + n_v + n_p :]
-        for i in range(n_p):
-            first, second = laws.filter_rates(parameters, work.rows[i, 0], filtered[i, 0], filtered[i, 1])
-            out[n_q + n_v + i], out[n_q + n_v + n_p + i] = first, second
-    add_contacts(scene, work, parameters, latch, filtered, t, tau)
-    mass_and_bias(
-        scene.tree, work.R[:n_b], work.p[:n_b], work.axes, work.origins, work.motion[:n_b], scene.gravity, M, bias
-    )
-    for b in range(n_b):
-        if scene.tree.joint[b] == FREE:
-            continue
-        d, x = scene.tree.i_v[b], q[scene.tree.i_q[b]]
-        J = scene.joints[d]
-        M[d, d] += J[0]
-        tau[d] -= J[1] * v[d]
-        if x > J[3]:
-            tau[d] -= max(0.0, J[4] * (x - J[3]) + J[5] * v[d])
-        elif x < J[2]:
-            tau[d] += max(0.0, J[4] * (J[2] - x) - J[5] * v[d])
-    out[n_q : n_q + n_v] = np.linalg.solve(M, tau - bias)
-    return out
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.current_jac = False
 
 
 class PenaltyEngine:
@@ -98,14 +55,16 @@ class PenaltyEngine:
     method : str
         "clip": compiled wherever one of two bodies is convex; "manifold": booleans by manifold3d for all pairs.
     rtol, atol, max_step_s : float
-        Tolerances of RK45 and its longest step.
+        Tolerances of the integration and its longest step.
+    integrator : str
+        "RK45": explicit, the paper's; "Radau": implicit, for stiff friction and long holds.
 
     Raises
     ------
     ModelError
         A mesh cannot be used.
     InputError
-        Unknown method, or a filter (4) too slow for a contact of an object.
+        Unknown method or integrator, or a filter (4) too slow for a contact of an object.
     """
 
     def __init__(
@@ -118,17 +77,22 @@ class PenaltyEngine:
         rtol: float = RTOL,
         atol: float = ATOL,
         max_step_s: float = np.inf,
+        integrator: str = "RK45",
     ) -> None:
         if method not in METHODS:
             raise InputError(f"penalty method '{method}'; allowed: {', '.join(METHODS)}")
+        if integrator not in INTEGRATORS:
+            raise InputError(f"penalty integrator '{integrator}'; allowed: {', '.join(INTEGRATORS)}")
         self.parameters = parameters or PenaltyParameters()
         self._values = self.parameters.as_array()
-        self._tolerances = {"rtol": rtol, "atol": atol, "max_step": max_step_s}
+        self._options: dict[str, Any] = {"rtol": rtol, "atol": atol, "max_step": max_step_s, "method": "RK45"}
         self.scene, solids = build_scene(
             system, perturbation or PlantPerturbation(), meshes or {}, only_booleans=method == "manifold"
         )
         self._system, self.work = system, make_work(self.scene)
         self._booleans = [i for i, pair in enumerate(self.scene.pairs) if pair[4] == BOOLEAN]
+        if integrator == "Radau":
+            self._options["method"] = WarmRadau
         used = {int(g) for i in self._booleans for g in self.scene.pairs[i, :2]}
         self._solids = {g: SolidMesh(solids[g].mesh) for g in used}
         self._check_filter(solids_area(self.scene))
@@ -143,6 +107,7 @@ class PenaltyEngine:
     def reset(self, q: FloatArray, v: FloatArray | None = None, t_s: float = 0.0) -> None:
         """Start at q (n_q,), v (n_v,) and a time; contacts that are there count as at rest."""
         self.t_s, self.evaluations, self._step_s = t_s, 0, 1e-5
+        self._jacobian: FloatArray | None = None
         self.y = np.zeros(self.n_q + self.n_v + (2 * self.n_p if self.parameters.rate == "filter" else 0))
         self.y[: self.n_q] = q
         if v is not None:
@@ -187,6 +152,10 @@ class PenaltyEngine:
         self.evaluations += 1
         self._find(y)
         return np.asarray(state_rate(self.scene, self.work, self._values, self.latch, drive, self.n_q, t_s, y))
+
+    def _find_jacobian(self, t_s: float, y: FloatArray, drive: FloatArray) -> FloatArray:
+        scene, work = self.scene, self.work
+        return np.asarray(state_jacobian(scene, work, self._values, self.latch, drive, self.n_q, t_s, y))
 
     def advance(self, duration_s: float, drive: FloatArray) -> None:
         """Go on for a time under constant joint torques drive (n_v,); zero for objects.
@@ -233,11 +202,22 @@ class PenaltyEngine:
 
         for event, direction in ((begins, 1.0), (ends, -1.0)):
             event.terminal, event.direction = True, direction  # type: ignore[attr-defined]
-        first_s = min(self._step_s, end_s - self.t_s, self._tolerances["max_step"])
+        is_first = True
+
+        def jacobian(t: float, y: FloatArray) -> FloatArray:
+            nonlocal is_first
+            if self._jacobian is None or not is_first:
+                self._jacobian = self._find_jacobian(t, y, drive)
+                last[:] = np.nan  # overlaps are those of another state now
+            is_first = False
+            return self._jacobian
+
+        is_implicit = self._options["method"] is WarmRadau
+        jac = {"jac": None if self._booleans else jacobian} if is_implicit else {}
+        first_s = min(self._step_s, end_s - self.t_s, self._options["max_step"])
         found = solve_ivp(
-            rate, (self.t_s, end_s), self.y, method="RK45", first_step=first_s, events=(begins, ends),
-            **self._tolerances,
-        )  # fmt: skip
+            rate, (self.t_s, end_s), self.y, first_step=first_s, events=(begins, ends), **jac, **self._options
+        )
         if found.status < 0:
             raise InputError(
                 f"the penalty engine stopped at {found.t[-1]:.6g} s ({found.message.strip().rstrip('.')}); lower the "
@@ -266,6 +246,12 @@ class PenaltyEngine:
         gone = self._touching & (volume <= (1.0 + 1e-6) * LEAVE_M3)
         self.latch[gone] = 0.0
         self._touching = (self._touching | new) & ~gone
+
+    def compile(self) -> None:
+        """Compile, or load, what an integration calls: not in its first step."""
+        self.rate(self.t_s, self.y, np.zeros(self.n_v))
+        if self._options["method"] is WarmRadau and not self._booleans:
+            self._find_jacobian(self.t_s, self.y, np.zeros(self.n_v))
 
     def settle_forces(self) -> FloatArray:
         """Return wrenches (n_p, 9) of the state now, see `contact_forces.Work`."""

@@ -1,4 +1,4 @@
-"""The penalty engine of seeds/002 as plant: overlap volumes, RK45 within each step of 1 ms.
+"""The penalty engine of seeds/002 as plant: overlap volumes, Radau within each step of 1 ms.
 
 A fingertip that presses with 3 N sinks into a ball of 6 cm by about 0.3 mm; a box of 0.2 kg on 5 cm x 5 cm by 1 um.
 Friction is a function of velocity: what is held creeps with atanh(load / limit) / gamma, 0.5 mm/s at half of Coulomb's
@@ -25,8 +25,8 @@ class PenaltyPlant:
     ) -> None:
         self._system, self._perturbation = system, perturbation
         self._actuation = Actuation(system, interface, perturbation, gravity_compensation)
-        self._engine = PenaltyEngine(system, perturbation=perturbation)
-        self._engine.settle_forces()  # compiles now, not in the first step of a run
+        self._engine = PenaltyEngine(system, perturbation=perturbation, integrator="Radau")
+        self._engine.compile()  # now, not in the first step of a run
         self.reset(system.q_default)
 
     @property
