@@ -18,6 +18,7 @@ from contact_mpc.dynamics.smoothed.integration import integrate_into
 from contact_mpc.dynamics.smoothed.log_barrier import CONVERGED, take_step
 from contact_mpc.dynamics.smoothed.newton import Newton, make_newton
 from contact_mpc.dynamics.smoothed.quadratic import Model
+from contact_mpc.dynamics.smoothed.round_off import UNBALANCED, is_balanced
 from contact_mpc.errors import InputError
 from contact_mpc.model.kinematic_tree import FREE
 from contact_mpc.model.system import UNIT_QUATERNION_TOLERANCE
@@ -152,9 +153,11 @@ def step_rows(
     n_v = dq.shape[1]
     offset, X = np.zeros(model.mu.shape[0]), np.empty((n_v, n_v + u.shape[1]))
     for i in range(q.shape[0]):
-        codes[i], iterations[i], _residual = take_step(
+        codes[i], iterations[i], decrement2 = take_step(
             model.codes.step, (model, ws, q[i], u[i], offset, kappa, tolerance, warm)
         )
+        if codes[i] == CONVERGED and not is_balanced(ws, tolerance, decrement2):
+            codes[i] = UNBALANCED
         dq[i] = ws.dq
         integrate_into(model.tree, q[i], ws.dq, q_next[i])
         if A.shape[0] > 0 and codes[i] == CONVERGED:

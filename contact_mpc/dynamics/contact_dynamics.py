@@ -62,7 +62,8 @@ class StepResult:
         where the linearised geometry says nothing); "unbalanced" (quasi-static: the contacts cannot balance the forces
         on the objects, which run away); "deep_penetration" (solved, but a gap with its offset is below -1 cm at q,
         where gaps are no longer linear: move the bodies apart or pass an offset); "not_definite" (round-off); "failed"
-        (no point was found that meets all conditions within the bounds of `dynamics.exact.residuals`).
+        (no point was found that meets all conditions within the bounds of `dynamics.exact.residuals`, or for
+        log_barrier balances within those of `dynamics.smoothed.round_off`).
     residual : float
         log_barrier: kappa * decrement^2 at the end, -. Others: largest entry of the force balance, N or N m.
     iterations : int

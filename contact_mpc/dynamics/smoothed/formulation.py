@@ -5,12 +5,14 @@ import numpy as np
 from contact_mpc.dynamics.formulation import Derivatives, Formulation, SolvedStep
 from contact_mpc.dynamics.smoothed.derivatives import differentiate_step
 from contact_mpc.dynamics.smoothed.log_barrier import CONVERGED, INFEASIBLE, ITERATION_LIMIT, solve_step
+from contact_mpc.dynamics.smoothed.round_off import UNBALANCED, is_balanced
 from contact_mpc.settings.arrays import FloatArray
 
 STATUS = {
     CONVERGED: "converged",
     ITERATION_LIMIT: "iteration_limit",
     INFEASIBLE: "infeasible",
+    UNBALANCED: "failed",
 }
 NOT_DEFINITE_STATUS = "not_definite"
 
@@ -24,6 +26,8 @@ class LogBarrier(Formulation):
         code, iterations, residual = solve_step(model, ws, q, u, offset, setup.kappa, setup.tolerance, False)
         force = -ws.w * model.pairs.sign[:, None]
         status = STATUS.get(code, NOT_DEFINITE_STATUS)
+        if code == CONVERGED and residual > setup.tolerance and not is_balanced(ws, setup.tolerance, residual):
+            status = STATUS[UNBALANCED]
         return SolvedStep(ws.dq.copy(), force, status, float(residual), int(iterations), ws.Q, ws.b)
 
     def derivatives(self) -> Derivatives | None:
