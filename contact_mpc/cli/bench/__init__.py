@@ -44,6 +44,9 @@ BENCHES = {
     "goals": Command(
         "contact_mpc.cli.bench.stack.bench_goals", "Random goals in a row to a running stack, some cancelled."
     ),
+    "network": Command(
+        "contact_mpc.cli.bench.stack.bench_network", "The stack across two networks, and a cut between them."
+    ),
     "faults": Command(
         "contact_mpc.cli.bench.stack.bench_faults", "Faults injected into the stack, judged on the wire."
     ),

@@ -40,7 +40,7 @@ def run_node_trials(
                         spec.config.start_delay_s,
                     )  # fmt: skip
                 outcomes.append(done.outcome)
-                differences.append(_difference(spec, seed, done.record.commands))
+                differences.append(command_difference(spec, seed, done.record.commands))
                 equal = sum(item == 0.0 for item in differences)
                 bar.update(row, advance=1, state=f"commands equal in {equal} of {len(differences)}")
         except KeyboardInterrupt:
@@ -48,7 +48,7 @@ def run_node_trials(
     return Campaign(outcomes, False), differences
 
 
-def _difference(spec: EvaluationSpec, seed: int, sent: CommandSeries | None) -> float:
+def command_difference(spec: EvaluationSpec, seed: int, sent: CommandSeries | None) -> float:
     """Return the largest difference of the commands sent to those of the same trial in one process."""
     case, trial = spec.case(seed), spec.draw(seed)
     result = run_closed_loop(

@@ -25,7 +25,7 @@ from launch_ros.actions import Node
 
 from contact_mpc.errors import ConfigError
 from contact_mpc.ros.launching.launch_arguments import refuse_unknown_arguments
-from contact_mpc.ros.stack.discovery import RANGE_VARIABLE, loopback_environment
+from contact_mpc.ros.stack.discovery import discovery_environment
 from contact_mpc.ros.stack.run_parameters import RunOptions, build_parameters
 from contact_mpc.ros.stack.stack import to_parameter_file
 from contact_mpc.settings.file_access import write_text
@@ -102,7 +102,7 @@ def network_actions(context: LaunchContext) -> list[Action]:
         The domain is not one, or there is no such keystore.
     """
     scope = value(context, "discovery")
-    network = loopback_environment() if scope == "LOCALHOST" else {RANGE_VARIABLE: scope}
+    network = discovery_environment(scope)
     actions: list[Action] = [SetEnvironmentVariable(name, text) for name, text in network.items()]
     domain, keystore = value(context, "domain_id"), value(context, "keystore")
     if domain:

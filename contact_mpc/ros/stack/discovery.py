@@ -10,6 +10,8 @@ asks for more than the usual buffers of sockets, so that a burst need not be sen
 A participant that starts drops the first answers of those already there, because they arrive before it is ready, and
 they repeat theirs only every 3 s. So with this profile each announces itself ten times a second while a stack starts,
 and at the usual rate from then on.
+
+In the range SUBNET the profile does the same on all interfaces: no shared memory either.
 """
 
 import os
@@ -20,7 +22,7 @@ from rclpy.utilities import get_rmw_implementation_identifier
 from contact_mpc.settings.resources import resource
 
 RANGE_VARIABLE, PROFILE_VARIABLE = "ROS_AUTOMATIC_DISCOVERY_RANGE", "FASTRTPS_DEFAULT_PROFILES_FILE"
-PROFILE = "fastdds_loopback"
+PROFILE, NETWORK_PROFILE = "fastdds_loopback", "fastdds_network"
 
 
 def loopback_environment() -> dict[str, str]:
@@ -28,8 +30,22 @@ def loopback_environment() -> dict[str, str]:
 
     Other middlewares than Fast DDS, and a profile that the user has chosen, get the range LOCALHOST instead.
     """
-    profile, chosen = resource("middleware", PROFILE), os.environ.get(PROFILE_VARIABLE)
-    is_ours = chosen is None or Path(chosen).name == profile.name
-    if not is_ours or not get_rmw_implementation_identifier().startswith("rmw_fastrtps"):
+    if not _is_profile_ours():
         return {RANGE_VARIABLE: "LOCALHOST"}
-    return {RANGE_VARIABLE: "SYSTEM_DEFAULT", PROFILE_VARIABLE: str(profile)}
+    return {RANGE_VARIABLE: "SYSTEM_DEFAULT", PROFILE_VARIABLE: str(resource("middleware", PROFILE))}
+
+
+def discovery_environment(scope: str) -> dict[str, str]:
+    """Return the variables for a range: LOCALHOST as `loopback_environment`, SUBNET with the profile of networks."""
+    if scope == "LOCALHOST":
+        return loopback_environment()
+    if not _is_profile_ours():
+        return {RANGE_VARIABLE: scope}
+    return {RANGE_VARIABLE: scope, PROFILE_VARIABLE: str(resource("middleware", NETWORK_PROFILE))}
+
+
+def _is_profile_ours() -> bool:
+    """Whether the middleware reads a profile, and the user has chosen none."""
+    chosen, ours = os.environ.get(PROFILE_VARIABLE), (PROFILE, NETWORK_PROFILE)
+    is_ours = chosen is None or Path(chosen).name in [resource("middleware", name).name for name in ours]
+    return is_ours and get_rmw_implementation_identifier().startswith("rmw_fastrtps")

@@ -4,6 +4,7 @@ The plant node gets what the trial drew, everything else is that of a run, so th
 one process (`contact_mpc.loop.closed_loop`), bit for bit.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from contact_mpc.loop.log import CHECK_STEPS, LoopLog
 from contact_mpc.model.rotations import quaternion_to_matrix
 from contact_mpc.plants.common.plant import STEP_NS, T0_NS
 from contact_mpc.ros.stack.run_parameters import RunOptions, build_parameters
-from contact_mpc.ros.stack.run_session import RunSession
+from contact_mpc.ros.stack.run_session import RunProgress, RunSession
+from contact_mpc.ros.stack.stack import HERE, Placement
 from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.plan import save_plan
 
@@ -40,6 +42,8 @@ def run_node_trial(
     settings: tuple[str, ...],
     folder: Path,
     start_delay_s: float,
+    placement: Placement = HERE,
+    report: Callable[[RunProgress], None] = lambda _progress: None,
 ) -> NodeTrial:
     """Run a trial through the nodes and judge it.
 
@@ -53,6 +57,10 @@ def run_node_trial(
         Existing folder for bag, plan and logs.
     start_delay_s : float
         From the start of time to that of the reference, s.
+    placement : Placement
+        Where the nodes run.
+    report : callable
+        Called several times a second, see `RunSession.run`.
 
     Raises
     ------
@@ -64,9 +72,9 @@ def run_node_trial(
     options = RunOptions(plant, "lockstep", trial.seed, parameter_file, None, settings)
     parameters = build_parameters(case.task, options, folder, folder / "plan.npz")
     parameters["plant"].update(plant_parameters(trial))
-    with RunSession(case.task, parameters, folder) as session:
+    with RunSession(case.task, parameters, folder, placement=placement) as session:
         session.start()
-        session.run(lambda _progress: None)
+        session.run(report)
     record = read_run(folder / "bag")
     return NodeTrial(judge_record(case, trial, record, start_delay_s), record)
 

@@ -34,11 +34,20 @@ class NodeProcess:
         File for stdout and stderr.
     environment : dict
         Added to the environment of this process.
+    prefix : sequence of str
+        Words before the command.
     """
 
-    def __init__(self, name: str, ros_arguments: Sequence[str], log: Path, environment: dict[str, str]) -> None:
+    def __init__(
+        self,
+        name: str,
+        ros_arguments: Sequence[str],
+        log: Path,
+        environment: dict[str, str],
+        prefix: Sequence[str] = (),
+    ) -> None:
         self.name, self.log = name, log
-        command = [sys.executable, "-m", f"contact_mpc.ros.nodes.{name}", "--ros-args", *ros_arguments]
+        command = [*prefix, sys.executable, "-m", f"contact_mpc.ros.nodes.{name}", "--ros-args", *ros_arguments]
         threads = dict.fromkeys(SINGLE_THREADED, "1")
         variables = {**os.environ, **threads, "PYTHONUNBUFFERED": "1", PARENT_VARIABLE: str(os.getpid()), **environment}
         try:

@@ -17,7 +17,7 @@ from contact_mpc.errors import InputError, StackError
 from contact_mpc.model.rotations import rotation_log
 from contact_mpc.plants.common.plant import T0_NS
 from contact_mpc.ros.messages import conversions as messages
-from contact_mpc.ros.stack.stack import Stack, StackSpec
+from contact_mpc.ros.stack.stack import HERE, Placement, Stack, StackSpec
 from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.task import TaskConfig
 
@@ -55,10 +55,17 @@ class RunSession:
         Existing folder for bag, logs and parameters.
     domain : int, optional
         ROS domain; by default one that is free.
+    placement : Placement
+        Where the nodes run.
     """
 
     def __init__(
-        self, task: TaskConfig, parameters: dict[str, dict[str, Any]], folder: Path, domain: int | None = None
+        self,
+        task: TaskConfig,
+        parameters: dict[str, dict[str, Any]],
+        folder: Path,
+        domain: int | None = None,
+        placement: Placement = HERE,
     ) -> None:
         self._task = task
         self._end_ns = T0_NS + round(parameters["plant"]["run_for_s"] * NS_PER_S)
@@ -67,7 +74,7 @@ class RunSession:
         self._clock_ns = self._written_ns = 0
         self._pose: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
         namespace = "/" + task.system.config.robots[0].name
-        self.stack = Stack(StackSpec(namespace, parameters, folder, domain))
+        self.stack = Stack(StackSpec(namespace, parameters, folder, domain, placement=placement))
 
     def __enter__(self) -> "RunSession":
         return self

@@ -32,13 +32,33 @@ from contact_mpc.ros.runtime.lifecycle_client import (
     LifecycleClient,
     in_order,
 )
-from contact_mpc.ros.stack.discovery import loopback_environment
+from contact_mpc.ros.stack.discovery import discovery_environment
 from contact_mpc.ros.stack.domain import DomainLease
 from contact_mpc.ros.stack.processes import NodeProcess, interrupts_deferred, stop_processes
 from contact_mpc.settings.file_access import write_text
 
-__all__ = ["ACTIVATION_ORDER", "Stack", "StackSpec", "to_parameter_file"]
+__all__ = ["ACTIVATION_ORDER", "HERE", "Placement", "Stack", "StackSpec", "to_parameter_file"]
 STOP_PATIENCE_S = 10.0
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a stack runs.
+
+    Attributes
+    ----------
+    discovery : str
+        Who may find the nodes: LOCALHOST or SUBNET.
+    prefixes : dict
+        For a node by its name, words before its command that run it elsewhere as the same process:
+        {"plant": ("ip", "netns", "exec", "robot")}.
+    """
+
+    discovery: str = "LOCALHOST"
+    prefixes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+HERE = Placement()
 
 
 @dataclass(frozen=True)
@@ -57,6 +77,8 @@ class StackSpec:
         ROS domain; by default one that is free.
     remappings : dict
         For a node by its name, topics under other names: {"plant": {"joint_states": "plant/joint_states"}}.
+    placement : Placement
+        Who may find the nodes, and where they run; by default all of it on this machine.
     """
 
     namespace: str
@@ -64,6 +86,7 @@ class StackSpec:
     folder: Path
     domain: int | None = None
     remappings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    placement: Placement = HERE
     nodes: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -91,7 +114,7 @@ class Stack:
         self.processes: dict[str, NodeProcess] = {}
         self._lease = DomainLease(spec.domain)
         self.domain = self._lease.domain
-        self._environment = loopback_environment()
+        self._environment = discovery_environment(spec.placement.discovery)
         os.environ.update(self._environment)
         self._context = Context()
         rclpy.init(
@@ -135,6 +158,7 @@ class Stack:
                 [*remap, "--params-file", str(self.parameter_file), *arguments],
                 self.spec.folder / f"{name}.log",
                 environment,
+                self.spec.placement.prefixes.get(name, ()),
             )
 
     @property
