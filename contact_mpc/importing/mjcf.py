@@ -60,7 +60,10 @@ class _Writer:
         return self.robot
 
     def _name(self, kind: str, index: int) -> str:
-        return str(getattr(self.model, kind)(index).name) or f"{kind}_{index}"
+        try:
+            return str(getattr(self.model, kind)(index).name) or f"{kind}_{index}"
+        except UnicodeDecodeError as error:
+            raise ModelError(f"{self.path}: the name of {kind} {index} is not UTF-8") from error
 
     def _add_body(self, body: int) -> None:
         model, parent = self.model, int(self.model.body_parentid[body])

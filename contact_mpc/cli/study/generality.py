@@ -115,10 +115,9 @@ def run_cell(hand: str, thing: str, folder: Path, options: CellOptions) -> dict[
     """Return the figures of one hand with one object, from the folder where they are there."""
     place, key = folder / _cell_name(hand, thing), make_key(hand, thing, vars(options))
     kept = place / f"figures.{options.plant}.json"
-    if kept.is_file():
-        known = json.loads(kept.read_text(encoding="utf-8"))
-        if known["key"] == key:
-            return dict(known["row"])
+    known = read_kept(kept, key)
+    if known is not None:
+        return known
     started = time.process_time()
     row = {"hand": Path(hand).stem, "object": thing, "reason": "", "trials": 0}
     try:
@@ -128,6 +127,15 @@ def run_cell(hand: str, thing: str, folder: Path, options: CellOptions) -> dict[
     row["cpu_s"] = time.process_time() - started
     write_text(kept, json.dumps({"key": key, "row": to_plain(row)}, indent=1))
     return row
+
+
+def read_kept(path: Path, key: str) -> dict[str, Any] | None:
+    """Return the row of a file that an earlier study wrote; None where there is none of this key, or it is damaged."""
+    try:
+        known = json.loads(path.read_bytes())
+        return dict(known["row"]) if known["key"] == key else None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
 
 
 def _cell_name(hand: str, thing: str) -> str:
@@ -176,10 +184,9 @@ def _provide_start(hand: str, thing: str, place: Path, options: CellOptions) -> 
     """
     kept, key = place / "start.json", make_key(hand, thing, options.seed, options.samples, options.turn)
     task_file = place / f"{place.name}.yaml"
-    if kept.is_file() and task_file.is_file():
-        known = json.loads(kept.read_text(encoding="utf-8"))
-        if known["key"] == key:
-            return None if known["row"].get("reason") else task_file, dict(known["row"])
+    known = read_kept(kept, key) if task_file.is_file() else None
+    if known is not None:
+        return None if known.get("reason") else task_file, known
     new_task(hand, thing, options.turn, place.name, place, None, JointOptions(), options.seed)
     task = load_task(task_file)
     started = time.process_time()

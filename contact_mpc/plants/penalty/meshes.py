@@ -90,15 +90,22 @@ def read_obj(path: Path, scale: float = 1.0) -> TriangleMesh:
     Raises
     ------
     ModelError
-        The file is missing, or a face has not three corners.
+        The file is missing or no such file, a face has not three corners, or corners that are not there.
     """
     if not path.is_file():
         raise ModelError(f"{path}: the mesh file does not exist")
-    words = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
-    points = np.array([[float(x) for x in w[1:4]] for w in words if w and w[0] == "v"])
-    faces = [[int(x.split("/")[0]) - 1 for x in w[1:]] for w in words if w and w[0] == "f"]
+    try:
+        words = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
+        points = np.array([[float(x) for x in w[1:4]] for w in words if w and w[0] == "v"])
+        faces = [[int(x.split("/")[0]) - 1 for x in w[1:]] for w in words if w and w[0] == "f"]
+    except ValueError as error:
+        raise ModelError(f"{path}: no Wavefront .obj ({error})") from error
     if not faces or any(len(face) != 3 for face in faces):
         raise ModelError(f"{path}: expected triangles; found faces with {sorted({len(f) for f in faces})} corners")
+    if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
+        raise ModelError(f"{path}: expected vertices of three finite numbers")
+    if np.min(faces) < 0 or np.max(faces) >= len(points):
+        raise ModelError(f"{path}: faces name corners that are not among its {len(points)} vertices")
     vertices, places = np.unique(points, axis=0, return_inverse=True)
     triangles = places.reshape(-1)[np.array(faces)]
     distinct = (triangles[:, 0] != triangles[:, 1]) & (triangles[:, 1] != triangles[:, 2])
