@@ -7,34 +7,18 @@ import numpy as np
 import pytest
 
 from contact_mpc import ContactDynamics
+from contact_mpc.cli.bench.dynamics.named_states import load_press
 from contact_mpc.model.system import System
-from contact_mpc.model.system_builder import load_system
 
 EXACT = ("socp", "qp", "lcp")
 CENTRE_M = np.array([0.0475, 0.0, 0.0411])  # of the cube, lying on the palm
 STEPS, STAYS_M = 10, 2e-6  # the gaps at the start are up to 1 um
-PRESS = """name: press
-friction: {default: 0.6}
-robots:
-  - {name: press, urdf: press.urdf, joint_stiffness_nm_per_rad: 2000.0, joint_damping_nms_per_rad: 10.0}
-objects: [{name: cube, urdf: cube.urdf, mobility: free, position_m: [0, 0, 0.03]}]
-fixed: [{name: ground, shape: half_space}]
-"""
-PLATE = (
-    '<robot name="press"><link name="base"/><joint name="down" type="prismatic"><parent link="base"/>'
-    '<child link="plate"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="500" velocity="1"/></joint>'
-    '<link name="plate"><inertial><mass value="1"/><inertia ixx="1e-3" iyy="1e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/>'
-    '</inertial><collision><origin xyz="0 0 0.01"/><geometry><box size="0.2 0.2 0.02"/></geometry></collision></link>'
-    "</robot>"
-)
 
 
 @pytest.fixture
 def press(tmp_path: Path) -> System:
     """Return a cube of 0.06 m on the ground and a plate above it on a vertical slide."""
-    (tmp_path / "press.urdf").write_text(PLATE)
-    (tmp_path / "press.yaml").write_text(PRESS)
-    return load_system(tmp_path / "press.yaml")
+    return load_press(tmp_path)
 
 
 @pytest.mark.parametrize("formulation", EXACT)

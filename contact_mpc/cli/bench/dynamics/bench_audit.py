@@ -2,6 +2,7 @@
 
 What is checked, how, and in which units: `contact_mpc.dynamics.analysis.audit`. The goal is that no step which says
 "converged" is wrong. States are drawn in blocks with seeds of their own, so that figures do not depend on ``--jobs``.
+An audit of all that ships begins with states in which steps were once wrong (`named_states`).
 """
 
 import contact_mpc.cli.frame.single_thread  # noqa: F401, I001  before anything that imports numpy
@@ -16,6 +17,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from contact_mpc.cli.bench.dynamics.named_states import judge_named_states
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.dynamics.analysis.audit import Audit, audit_states, figures
 from contact_mpc.dynamics.contact_dynamics import FORMULATIONS
@@ -26,6 +28,7 @@ from contact_mpc.settings.resources import resource_names
 from contact_mpc.task.task import load_task
 
 BLOCK = 50  # states
+PALM_STARTS = 60
 Task = tuple[str, str, int, int]
 
 
@@ -55,9 +58,19 @@ def bench_audit(
         with TemporaryDirectory() as folder:
             result = audit([str(file) for file in write_pair_systems(Path(folder))], methods, states, seed, jobs)
     else:
+        named = [] if systems else [case for case in named_cases(seed) if case["formulation"] in ("", *methods)]
         result = audit(systems or resource_names("systems"), methods, states, seed, jobs)
+        result["named_states"] = named
+        result["wrong_steps"] += sum(case["wrong_steps"] for case in named)
+        result["goal_met"] = result["wrong_steps"] == 0
     emit(result, as_json, make_table(result))
     raise typer.Exit(0 if result["goal_met"] else EXIT_GOAL_MISSED)
+
+
+def named_cases(seed: int) -> list[dict[str, Any]]:
+    """Return the figures of the states of `named_states`, with a word meanwhile."""
+    with Console(stderr=True).status("bench audit: named states"):
+        return judge_named_states(PALM_STARTS, seed)
 
 
 def audit(names: Sequence[str], methods: list[str], states: int, seed: int, jobs: int) -> dict[str, Any]:
@@ -100,4 +113,6 @@ def make_table(result: dict[str, Any]) -> Table:
         shares = [f"{100.0 * row[key]:.1f}" for key in ("share_converged", "share_differentiable")]
         table.add_row(row["system"], row["formulation"], *shares, str(row["wrong_steps"]), *worst)
     table.caption = f"{result['states']} states, {result['wrong_steps']} wrong steps; worst of each"
+    for case in result.get("named_states", ()):
+        table.caption += f"\n{case['case']} {case['formulation']}: {case['wrong_steps']} of {case['steps']} steps wrong"
     return table
