@@ -11,8 +11,10 @@ from contact_mpc.planning.grasp.balance import compute_grasp
 from contact_mpc.planning.methods import REGRASP, make_plan, planner_of
 from contact_mpc.planning.trajopt.feasibility import require_way
 from contact_mpc.planning.trajopt.task import read_config
+from contact_mpc.planning.way_back import Pace, Trail, loop_area, plan_back, turn_along
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
+from contact_mpc.task.spliced_plan import splice_plans
 from contact_mpc.task.task import Goal, TaskConfig
 
 TRAJOPT = "trajopt"
@@ -46,8 +48,11 @@ def task_to(
     return replace(task, start_q=q.copy(), start_u=u.copy(), goal=goal, duration_s=duration_s, axis="", reference=None)
 
 
-def plan_to(task: TaskConfig, goal: TaskConfig) -> Plan:
+def plan_to(task: TaskConfig, goal: TaskConfig, trail: Trail | None = None) -> Plan:
     """Return the plan of a goal, made by `task_to`; where it is much further than the task's, the way is seen to first.
+
+    With the trail of a grasp from the task's start on, the way leads back along it and on from the start where the
+    direct one would be a loop, or is refused.
 
     Raises
     ------
@@ -57,6 +62,43 @@ def plan_to(task: TaskConfig, goal: TaskConfig) -> Plan:
     if planner_of(task) == REGRASP:
         _require_place(task, goal)
         return make_plan(goal)
+    if trail is None or len(trail.q) < 2 or read_config(goal).initialisation != "rolling":
+        return _plan_directly(task, goal)
+    is_through = _wants_start(task, goal, trail)
+    try:
+        return _plan_through_start(task, goal, trail) if is_through else _plan_directly(task, goal)
+    except PlanError as error:
+        try:
+            return _plan_directly(task, goal) if is_through else _plan_through_start(task, goal, trail)
+        except PlanError:
+            raise error from None
+
+
+def _wants_start(task: TaskConfig, goal: TaskConfig, trail: Trail) -> bool:
+    """Whether the direct way to a goal would take the grasp further from what it was at the start."""
+    system = task.system
+    most = CONFIG.most_trail_turns * np.deg2rad(max(abs(task.goal.angle_deg), CONFIG.least_turn_deg))
+    area = loop_area(system, task.start_q, goal.start_q, goal.goal_pose()[0])
+    return area > CONFIG.most_loop_rad2 or turn_along(system, trail) > most
+
+
+def _plan_through_start(task: TaskConfig, goal: TaskConfig, trail: Trail) -> Plan:
+    """Return the way back along the trail and on to the goal, as fast as the direct way would be."""
+    R_goal, p_goal = goal.goal_pose()
+    share = _speed_share(task, goal)
+    onward = _plan_directly(task, task_to(task, task.start_q, task.start_u, R_goal, p_goal, share))
+    pace = Pace(share * turn_speed_deg_s(task), share * speed_m_s(task), CONFIG.back_step_s)
+    back = plan_back(task.system, trail, goal.start_q, goal.start_u, pace)
+    return splice_plans(back, float(back.times_s[-1]), onward, task.system)
+
+
+def _speed_share(task: TaskConfig, goal: TaskConfig) -> float:
+    """Return the share of the task's speed that a goal was made with; at most 1, also where it takes the least time."""
+    fastest = task_to(task, goal.start_q, goal.start_u, *goal.goal_pose())
+    return min(1.0, fastest.duration_s / goal.duration_s)
+
+
+def _plan_directly(task: TaskConfig, goal: TaskConfig) -> Plan:
     goal = _with_force_of_start(goal)
     if goal.duration_s > CONFIG.far * task.duration_s and read_config(goal).initialisation == "rolling":
         require_way(goal)

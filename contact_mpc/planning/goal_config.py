@@ -21,6 +21,17 @@ class GoalConfig(BaseModel):
         default=(1.0, 0.75, 0.5), min_length=1,
         description="of the task's least force per finger, tried in turn: a grasp that has rolled gives a little less",
     )  # fmt: skip
+    most_loop_rad2: float = Field(
+        default=0.02, gt=0.0, le=10.0,
+        description="area between the task's start, the object and its goal among rotation vectors, rad^2, above which "
+        "the way leads through the start: in a loop fingers end elsewhere on the object",
+    )  # fmt: skip
+    most_trail_turns: float = Field(
+        default=2.0, ge=1.0, le=100.0,
+        description="times the task's turn that the object may have been turned to and fro since the start, before the "
+        "way leads through it again",
+    )  # fmt: skip
+    back_step_s: float = Field(default=0.1, gt=0.0, le=1.0, description="between instants of a way back, s")
     least_turn_deg: float = Field(
         default=10.0, gt=0.0, le=180.0, description="tasks that turn by less say nothing about the speed of turns, deg"
     )

@@ -10,6 +10,7 @@ from contact_mpc.model.rotations import rotation_exp
 from contact_mpc.planning import goal as goal_module
 from contact_mpc.planning.goal import CONFIG, plan_to, require_goals, task_to
 from contact_mpc.planning.grasp.balance import compute_grasp
+from contact_mpc.planning.way_back import Trail
 from contact_mpc.task.task import TaskConfig, load_task
 
 
@@ -63,6 +64,27 @@ def test_a_grasp_that_gives_less_force_than_the_task_asks_for_goes_on_with_what_
     assert asked[most_n].planner["minimum_force_n"] == most_n
     assert asked[1.3 * most_n].planner["minimum_force_n"] == pytest.approx(0.75 * 1.3 * most_n)
     assert goal_module._with_force_of_start(greedy(task, 9.0 * most_n)).planner["minimum_force_n"] == 9.0 * most_n
+
+
+def test_a_loop_leads_through_the_start_along_the_way_that_the_fingers_came_by() -> None:
+    """Without a trail, or along the same axis on, the way is direct."""
+    task = load_task("allegro_cube")
+    R, p = task.system.object_pose(task.start_q)
+
+    def to(axis: int, degrees: float) -> np.ndarray:
+        return rotation_exp(np.deg2rad(degrees) * np.eye(3)[axis]) @ R
+
+    first = plan_to(task, task_to(task, task.start_q, task.start_u, to(0, 15.0), p))
+    trail, end = Trail(first.q, first.u), (first.q[-1], first.u[-1])
+    loop = task_to(task, *end, to(1, 15.0), p)
+    through, direct = plan_to(task, loop, trail), plan_to(task, loop)
+    n = task.system.n_q_u
+    off = [np.abs(plan.q - task.start_q)[:, n:].max(axis=1).min() for plan in (through, direct)]
+    assert off[0] < 1e-9 < 0.02 < off[1]
+    np.testing.assert_array_equal(through.q[0], end[0])
+    assert through.times_s[-1] > direct.times_s[-1]
+    on = plan_to(task, task_to(task, *end, to(0, 20.0), p), trail)
+    assert np.abs(on.q - task.start_q)[:, n:].max(axis=1).min() > 0.02
 
 
 def greedy(task: TaskConfig, force_n: float) -> TaskConfig:

@@ -3,11 +3,13 @@
 A goal that comes while the object moves is searched from where the running plan will be `lead_s` later, and takes its
 place there, without a stop; a search that takes longer is repeated with more time. Too near to the plan's end, or after
 `MOST_TRIES`, the end is waited for; at rest a goal is searched from the measured state. What is refused changes
-nothing: the object goes on to the goal before, or is held. Where the controller itself plans from the measured state,
-letting go and gripping anew (planner regrasp), a goal is handed over as it is, at any time. Newer goals replace those
-that wait, so however fast they come, one is searched at a time. An object that nobody sees has arrived nowhere, and no
-way begins at it. What the tracker has lost is lost; a controller that plans by itself goes on after that, and has
-dropped an object that stays further from its way than the task's drop_distance_m: nothing is followed any more.
+nothing: the object goes on to the goal before, or is held. What was followed since the task's start goes with each
+search (`footsteps`), so that a grasp that loops would use up is brought back to what it was. Where the controller
+itself plans from the measured state, letting go and gripping anew (planner regrasp), a goal is handed over as it is, at
+any time. Newer goals replace those that wait, so however fast they come, one is searched at a time. An object that
+nobody sees has arrived nowhere, and no way begins at it. What the tracker has lost is lost; a controller that plans by
+itself goes on after that, and has dropped an object that stays further from its way than the task's drop_distance_m:
+nothing is followed any more.
 
 All times are stamps of estimates, ns.
 """
@@ -17,6 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from contact_mpc.planning.methods import REGRASP, planner_of
+from contact_mpc.ros.goals.footsteps import Footsteps
 from contact_mpc.ros.goals.goal import HandOver, ObjectGoal, is_same
 from contact_mpc.ros.goals.ledger import Ledger
 from contact_mpc.ros.goals.running import STOP_S, Running
@@ -78,6 +81,7 @@ class GoalDesk:
         self.way = Way(task, SETTLE_ALONE_NS if self._goes_alone else SETTLE_NS)
         self.speed_share = 1.0
         self._running = Running(task.system)
+        self._footsteps = Footsteps(task)
         self._number, self._lead_s, self._tries = 0, LEAD_S, 0
         self._next: ObjectGoal | None = None
         self._searched: ObjectGoal | None = None
@@ -119,6 +123,7 @@ class GoalDesk:
     def hold(self) -> HandOver:
         """Follow nothing any more: the bridge holds by its own policy until the next goal."""
         self._forget_goals()
+        self._footsteps.forget()
         self.ledger.end("holding", "nothing is followed; the bridge holds")
         return self._running.follow(None, self._t_ns)
 
@@ -134,6 +139,8 @@ class GoalDesk:
             self.way.lose_sight()
         else:
             self.way.measure(t_ns, q)
+            self._footsteps.begin(q)
+        self._footsteps.follow(self._running, t_ns)
         handed = self._take_result()
         stay = self._watch(tracker_status)
         self._begin_search()
@@ -144,6 +151,7 @@ class GoalDesk:
         self._unseen = reason
         is_open = self.ledger.is_open
         self._forget_goals()
+        self._footsteps.forget()
         self._running.forget()
         if is_open:
             self.ledger.end("lost", reason)
@@ -199,7 +207,8 @@ class GoalDesk:
         goal, self._next = self._next, None
         self._number += 1
         self._searched, self._asked_ns = goal, self._t_ns
-        self._search.ask(SearchRequest(self._number, q, u, goal.R, goal.p, self.speed_share))
+        trail = None if self._goes_alone else self._footsteps.trail(self._running, self._switch_s)
+        self._search.ask(SearchRequest(self._number, q, u, goal.R, goal.p, self.speed_share, trail))
 
     def _watch(self, tracker_status: str) -> HandOver | None:
         """See how the object fares on its way; who goes alone is told to stay where it has arrived."""
@@ -214,6 +223,7 @@ class GoalDesk:
             return self._stay() if self._goes_alone else None
         if tracker_status in self._lost and self._running.time_s(self._t_ns) > 0.0:
             self.ledger.end("lost", f"the tracker holds: {tracker_status}, {self.way}")
+            self._footsteps.forget()
             self._running.forget()
         elif self._running.is_over(self._t_ns, self._task.hold_s):
             angle_deg, distance_mm = self.way.tolerances

@@ -29,6 +29,11 @@ class Running:
         """Duration of what is followed, s; 0 where nothing is."""
         return 0.0 if self._plan is None else float(self._plan.times_s[-1])
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is followed."""
+        return self._plan is None
+
     def time_s(self, t_ns: int) -> float:
         """Return the time since the start of what is followed, s; infinite where nothing is."""
         return float("inf") if self._plan is None else (t_ns - self._start_ns) / NS_PER_S

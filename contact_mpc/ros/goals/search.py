@@ -8,6 +8,7 @@ from multiprocessing.connection import Connection
 
 from contact_mpc.errors import ContactMpcError
 from contact_mpc.planning.goal import plan_to, task_to
+from contact_mpc.planning.way_back import Trail
 from contact_mpc.ros.runtime.node_process import PARENT_VARIABLE, die_with_parent
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
@@ -21,7 +22,7 @@ STOP_PATIENCE_S = 2.0
 class SearchRequest:
     """From the state q (n_q,) under the commands u (n_a,) to the pose (R, p) of the object, by its number.
 
-    speed_share is that of the task's speed.
+    speed_share is that of the task's speed; trail is what was followed since the task's start, None: not known.
     """
 
     number: int
@@ -30,6 +31,7 @@ class SearchRequest:
     R: FloatArray
     p: FloatArray
     speed_share: float = 1.0
+    trail: Trail | None = None
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ def _work(pipe: Connection, task_file: str, parent: int) -> None:
 def _answer(request: SearchRequest, task: TaskConfig) -> SearchResult:
     try:
         goal = task_to(task, request.q, request.u, request.R, request.p, request.speed_share)
-        plan = plan_to(task, goal)
+        plan = plan_to(task, goal, request.trail)
     except ContactMpcError as error:
         return SearchResult(request.number, None, str(error).removeprefix(f"{task.path}: "))
     return SearchResult(request.number, plan)

@@ -255,6 +255,19 @@ def test_a_silent_estimator_loses_the_goal_and_the_next_is_searched_once_it_spea
     assert world.run(5.0).desk.ledger.state == "reached"
 
 
+def test_a_search_knows_the_way_from_the_start_until_the_reference_is_lost() -> None:
+    world = World().run(0.1)
+    world.desk.take_goal(turned(20.0))
+    world.run(4.0)
+    world.desk.take_goal(turned(-10.0, 2))
+    first, second = (request.trail for request in world.search.asked[:2])
+    assert first is not None and len(first.q) == 1 and second is not None
+    assert np.abs(second.u[-1] - world.u).max() < 0.02 and len(second.q) == len(second.u)
+    world.run(1.0, status="object_lost")
+    world.desk.take_goal(turned(5.0, 3))
+    assert world.search.asked[-1].trail is None
+
+
 def test_a_goal_that_was_given_up_has_no_error_to_go() -> None:
     world = World().run(0.1)
     world.desk.take_goal(turned(20.0))
