@@ -9,7 +9,7 @@ from contact_mpc.model.rotations import rotation_log
 from contact_mpc.planning.goal_config import GoalConfig
 from contact_mpc.planning.grasp.balance import compute_grasp
 from contact_mpc.planning.methods import REGRASP, make_plan, planner_of
-from contact_mpc.planning.trajopt.feasibility import require_way
+from contact_mpc.planning.trajopt.feasibility import require_way, roll_to_goal
 from contact_mpc.planning.trajopt.task import read_config
 from contact_mpc.planning.way_back import Pace, Trail, loop_area, plan_back, turn_along
 from contact_mpc.settings.arrays import FloatArray
@@ -99,7 +99,7 @@ def _speed_share(task: TaskConfig, goal: TaskConfig) -> float:
 
 
 def _plan_directly(task: TaskConfig, goal: TaskConfig) -> Plan:
-    goal = _with_force_of_start(goal)
+    goal = _with_force_of_way(goal)
     if goal.duration_s > CONFIG.far * task.duration_s and read_config(goal).initialisation == "rolling":
         require_way(goal)
     plan, system = make_plan(goal), goal.system
@@ -114,20 +114,26 @@ def _plan_directly(task: TaskConfig, goal: TaskConfig) -> Plan:
     return plan
 
 
-def _with_force_of_start(goal: TaskConfig) -> TaskConfig:
-    """Return the goal with the least force that its start can give, where that is less than the task's.
+def _with_force_of_way(goal: TaskConfig) -> TaskConfig:
+    """Return the goal with the least force that its way can give, where that is less than the task's.
 
-    A grasp that has rolled somewhere gives a little less than one that was searched for; refused, it would stay there.
+    Else that which its start can give. A grasp that has rolled somewhere gives a little less than one that was searched
+    for, and the grasp that was searched for along the task's axes gives less elsewhere; refused, it would stay there.
     """
     config = read_config(goal)
     if config.initialisation != "rolling":
         return goal
     friction = config.friction if config.grasp_friction is None else config.grasp_friction
+    at_start = None
     for share in CONFIG.force_shares:
         force_n = share * config.minimum_force_n
-        if compute_grasp(goal.system, goal.start_q, force_n, friction).is_balanced:
-            return goal if share == 1.0 else replace(goal, planner={**goal.planner, "minimum_force_n": force_n})
-    return goal
+        weaker = goal if share == 1.0 else replace(goal, planner={**goal.planner, "minimum_force_n": force_n})
+        if not compute_grasp(goal.system, goal.start_q, force_n, friction).is_balanced:
+            continue
+        at_start = at_start or weaker
+        if roll_to_goal(weaker).is_complete:
+            return weaker
+    return at_start or goal
 
 
 def _require_place(task: TaskConfig, goal: TaskConfig) -> None:

@@ -10,6 +10,7 @@ from contact_mpc.model.rotations import rotation_exp
 from contact_mpc.planning import goal as goal_module
 from contact_mpc.planning.goal import CONFIG, plan_to, require_goals, task_to
 from contact_mpc.planning.grasp.balance import compute_grasp
+from contact_mpc.planning.trajopt.feasibility import roll_to_goal
 from contact_mpc.planning.way_back import Trail
 from contact_mpc.task.task import TaskConfig, load_task
 
@@ -52,18 +53,19 @@ def test_a_task_that_plans_otherwise_takes_no_goals(regrasping: TaskConfig) -> N
         require_goals(load_task("anypulator_ball"))
 
 
-def test_a_grasp_that_gives_less_force_than_the_task_asks_for_goes_on_with_what_it_gives() -> None:
-    """A start that was searched for gives the whole force; one that has rolled there a part of it, never below half."""
+def test_a_goal_is_gone_to_with_the_most_force_that_start_and_way_give_and_never_with_less_than_half() -> None:
     task = load_task("allegro_ball")
+    near = replace(task, goal=replace(task.goal, angle_deg=5.0))
 
     def gives(force_n: float) -> bool:
-        return compute_grasp(task.system, task.start_q, force_n, task.planner["grasp_friction"]).is_balanced
+        at = greedy(near, force_n)
+        is_held = compute_grasp(at.system, at.start_q, force_n, at.planner["grasp_friction"]).is_balanced
+        return is_held and roll_to_goal(at).is_complete
 
     most_n = max(float(force_n) for force_n in range(1, 40) if gives(float(force_n)))
-    asked = {force_n: goal_module._with_force_of_start(greedy(task, force_n)) for force_n in (most_n, 1.3 * most_n)}
-    assert asked[most_n].planner["minimum_force_n"] == most_n
-    assert asked[1.3 * most_n].planner["minimum_force_n"] == pytest.approx(0.75 * 1.3 * most_n)
-    assert goal_module._with_force_of_start(greedy(task, 9.0 * most_n)).planner["minimum_force_n"] == 9.0 * most_n
+    for asked_n, given_n in ((most_n, most_n), (1.3 * most_n, 0.75 * 1.3 * most_n), (9.0 * most_n, 9.0 * most_n)):
+        used = goal_module._with_force_of_way(greedy(near, asked_n))
+        assert used.planner["minimum_force_n"] == pytest.approx(given_n)
 
 
 def test_a_loop_leads_through_the_start_along_the_way_that_the_fingers_came_by() -> None:

@@ -91,7 +91,7 @@ def require_goal(task: TaskConfig, result: TrajoptResult) -> None:
     """
     if result.angle_error_deg <= task.tolerance_deg and result.position_error_mm <= task.tolerance_mm:
         return
-    rolled = _roll(task)
+    rolled = roll_to_goal(task)
     if not rolled.is_complete:
         raise PlanError(
             f"{task.path}: the goal cannot be held{f' about {task.axis}' if task.axis else ''}: the plan ends "
@@ -110,13 +110,13 @@ def require_way(task: TaskConfig) -> None:
     """
     config = read_config(task)
     require_grasp(task, config.minimum_force_n, config.friction)
-    rolled = _roll(task)
+    rolled = roll_to_goal(task)
     if not rolled.is_complete:
         raise PlanError(f"{task.path}: the goal cannot be held: rolling along stops at {rolled.reason}")
 
 
-def _roll(task: TaskConfig) -> RollingPath:
-    """Return how far fingers roll from the start to the goal."""
+def roll_to_goal(task: TaskConfig) -> RollingPath:
+    """Return how far fingers roll from the start to the goal with the least force of the task."""
     config = read_config(task)
     friction = config.friction if config.grasp_friction is None else config.grasp_friction
     grasp = compute_grasp(task.system, task.start_q, config.minimum_force_n, friction)
