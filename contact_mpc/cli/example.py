@@ -27,9 +27,9 @@ def example(
     h_s: Annotated[float | None, typer.Option("--h", help="Time step, s; the example's own by default.")] = None,
     gripper: Annotated[str | None, typer.Option(help="Of penalty_grasp: 2p, 2, 3 or 4 fingers; 2 by default.")] = None,
     thing: Annotated[
-        str | None, typer.Option("--object", help="Of penalty_grasp: sphere, box or bunny; sphere by default.")
+        str | None, typer.Option("--object", help="Of grasps: sphere, box or bunny; sphere by default.")
     ] = None,
-    duration: Annotated[float | None, typer.Option(help="Of penalty_grasp: simulated seconds; 1 by default.")] = None,
+    duration: Annotated[float | None, typer.Option(help="Of grasps: simulated seconds; 1 by default.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for plots and data; out/example/NAME by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the table.")] = False,
 ) -> None:

@@ -13,6 +13,7 @@ def _entry(module: str, summary: str) -> Entry:
     return Entry(f"contact_mpc.examples.{module}:{module.rpartition('.')[2]}", summary)
 
 
+GRASPS = ("penalty_grasp", "shadow_grasp")
 EXAMPLES: Registry[Callable[[Settings], ExampleResult]] = Registry(
     "example",
     {
@@ -30,6 +31,9 @@ EXAMPLES: Registry[Callable[[Settings], ExampleResult]] = Registry(
         "penalty_grasp": _entry(
             "penalty_grasp",
             "a gripper holds an object by penalty forces, beside Bullet (--gripper, --object, --duration)",
+        ),
+        "shadow_grasp": _entry(
+            "shadow_grasp", "the Shadow hand holds an object by penalty forces, palm down (--object, --duration)"
         ),
         "step_size": _entry("step_size", "quasi-static convex steps against Drake's SAP at h = 0.01, 0.1, 0.5 s"),
         "second_order": _entry(
@@ -61,6 +65,6 @@ def run_example(name: str, settings: Settings) -> ExampleResult:
         close = difflib.get_close_matches(name, list(EXAMPLES), n=1)
         hint = f"did you mean '{close[0]}'? " if close else ""
         raise InputError(f"unknown example '{name}'; {hint}allowed: {', '.join(EXAMPLES)}")
-    if name != "penalty_grasp" and (settings.gripper, settings.thing, settings.duration_s) != (None, None, None):
+    if name not in GRASPS and (settings.gripper, settings.thing, settings.duration_s) != (None, None, None):
         raise InputError(f"--gripper, --object and --duration belong to the example penalty_grasp, not to {name}")
     return EXAMPLES.load(name)(settings)
