@@ -23,7 +23,15 @@ from numpy.typing import NDArray
 from contact_mpc.examples.drake_reference import Reference, require_drake, simulate_drake
 from contact_mpc.examples.plotting import BLUE, GREY, ORANGE, label, mark_times, new_figure
 from contact_mpc.examples.result import ExampleResult, Row, Settings, check_allowed, relative_row
-from contact_mpc.examples.trajectory import MODE_NAMES, SEPARATE, SLIDING, Trajectory, make_dynamics, simulate
+from contact_mpc.examples.trajectory import (
+    MODE_NAMES,
+    SEPARATE,
+    SLIDING,
+    Trajectory,
+    make_dynamics,
+    simulate,
+    write_animation,
+)
 from contact_mpc.model.rotations import quaternion_to_matrix
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import load_system
@@ -100,7 +108,8 @@ def box_pushing(settings: Settings, duration_s: float = DURATION_S) -> ExampleRe
         "drake_robot_force_n": drake.robot_force,
     }
     plots = {"box_pushing": partial(_draw, system, run, drake, f"{formulation.upper()}, h = {h_s:g} s")}
-    return ExampleResult(_rows(figures), figures, arrays, plots)
+    pages = {"box_pushing": partial(write_animation, "box_pushing", system, run)}
+    return ExampleResult(_rows(figures), figures, arrays, plots, pages)
 
 
 def ground_contacts(system: System) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from contact_mpc.examples.plotting import COLOURS, GREY, label, mark_times, new_figure
 from contact_mpc.examples.result import ExampleResult, Row, Settings, check_allowed, relative_row
-from contact_mpc.examples.trajectory import Trajectory, make_dynamics, simulate
+from contact_mpc.examples.trajectory import Trajectory, make_dynamics, simulate, write_animation
 from contact_mpc.model.system_builder import build_system, load_system
 from contact_mpc.settings.arrays import FloatArray
 
@@ -54,7 +54,10 @@ def cube(settings: Settings) -> ExampleResult:
     figures |= {f"mu_{mu:g}": figures_of(run) for mu, run in runs.items()}
     arrays = {key: value for mu, run in runs.items() for key, value in run.arrays(f"mu_{mu:g}").items()}
     rows = [*_sliding_rows(figures["mu_0.1"]), *_tipping_rows(figures["mu_0.8"])]
-    return ExampleResult(rows, figures, arrays, {"cube": partial(_draw, runs, formulation, h_s)})
+    pages = {
+        f"mu_{mu:g}": partial(write_animation, f"cube_mu_{mu:g}", load_system("cube"), run) for mu, run in runs.items()
+    }
+    return ExampleResult(rows, figures, arrays, {"cube": partial(_draw, runs, formulation, h_s)}, pages)
 
 
 def ground_contacts() -> list[int]:

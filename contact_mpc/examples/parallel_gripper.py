@@ -14,7 +14,7 @@ import numpy as np
 
 from contact_mpc.examples.plotting import BLUE, GREY, ORANGE, label, mark_times, new_figure
 from contact_mpc.examples.result import ExampleResult, Row, Settings, check_allowed, relative_row
-from contact_mpc.examples.trajectory import Trajectory, make_dynamics, simulate
+from contact_mpc.examples.trajectory import Trajectory, make_dynamics, simulate, write_animation
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.settings.arrays import FloatArray
@@ -112,7 +112,9 @@ def parallel_gripper(settings: Settings) -> ExampleResult:
     plots = {"parallel_gripper": partial(_draw, runs, h_s)}
     if convex:
         plots["parallel_gripper_order"] = partial(_draw_order, {name: figures[f"{name}_sweep"] for name in convex})
-    return ExampleResult(rows, figures, arrays, plots)
+    gripper = load_system("parallel_gripper")
+    pages = {name: partial(write_animation, f"parallel_gripper_{name}", gripper, run) for name, run in runs.items()}
+    return ExampleResult(rows, figures, arrays, plots, pages)
 
 
 def _rows(name: str, found: dict[str, Any]) -> list[Row]:

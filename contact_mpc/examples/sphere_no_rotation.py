@@ -13,7 +13,7 @@ import numpy as np
 
 from contact_mpc.examples.plotting import BLUE, GREEN, GREY, ORANGE, label, mark_times, new_figure
 from contact_mpc.examples.result import ExampleResult, Row, Settings, check_allowed
-from contact_mpc.examples.trajectory import Trajectory, make_dynamics, simulate
+from contact_mpc.examples.trajectory import Trajectory, make_dynamics, simulate, write_animation
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.settings.arrays import FloatArray
 
@@ -85,7 +85,9 @@ def sphere_no_rotation(settings: Settings) -> ExampleResult:
     ]
     arrays = {key: value for h_s, run in runs.items() for key, value in run.arrays(f"h_{h_s:g}").items()}
     plots = {"sphere_no_rotation": partial(_draw, runs, reference, formulation)}
-    return ExampleResult(rows, figures, arrays | reference.arrays("lcp"), plots)
+    name = "sphere_no_rotation"
+    pages = {name: partial(write_animation, name, load_system(name), runs[steps[0]])}
+    return ExampleResult(rows, figures, arrays | reference.arrays("lcp"), plots, pages)
 
 
 def _rows(found: dict[str, Any]) -> list[Row]:

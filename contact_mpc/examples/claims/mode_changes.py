@@ -19,7 +19,7 @@ import numpy as np
 from contact_mpc.examples.parallel_gripper import SLIDING_END_S, SLIDING_START_S, fingers, simulate_gripper
 from contact_mpc.examples.plotting import BLUE, GREEN, GREY, ORANGE, RED, label, mark_times, new_figure
 from contact_mpc.examples.result import ExampleResult, Row, Settings, check_allowed
-from contact_mpc.examples.trajectory import Trajectory
+from contact_mpc.examples.trajectory import Trajectory, write_animation
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.settings.arrays import FloatArray
 
@@ -86,7 +86,9 @@ def mode_changes(settings: Settings) -> ExampleResult:
         )
     figures: dict[str, Any] = {"h_s": h_s, "complementarity_w": products, "pictures": pictures}
     arrays = {"times_s": run.times_s, "gap_m": run.gap[:, contact], **found}
-    return ExampleResult(rows, figures, arrays, {"mode_changes": partial(_draw, run, contact, found, pictures)})
+    plots = {"mode_changes": partial(_draw, run, contact, found, pictures)}
+    pages = {"mode_changes": partial(write_animation, "mode_changes", system, run)}
+    return ExampleResult(rows, figures, arrays, plots, pages)
 
 
 def _draw(

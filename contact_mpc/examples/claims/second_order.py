@@ -15,7 +15,7 @@ from contact_mpc.examples.parallel_gripper import fit_order
 from contact_mpc.examples.plotting import COLOURS, GREY, label, new_figure
 from contact_mpc.examples.result import ExampleResult, Row, Settings, check_allowed, relative_row
 from contact_mpc.examples.sphere_no_rotation import command, simulate_ball
-from contact_mpc.examples.trajectory import Trajectory, make_dynamics, simulate
+from contact_mpc.examples.trajectory import Trajectory, make_dynamics, simulate, write_animation
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.settings.arrays import FloatArray
 
@@ -71,7 +71,9 @@ def second_order(settings: Settings) -> ExampleResult:
     arrays = {k: v for h_s, run in slides.items() for k, v in run.arrays(f"h_{h_s:g}").items()}
     arrays |= pushed.arrays("pushed") | balanced.arrays("pushed_balance")
     plots = {"second_order": partial(_draw, slides, pushed, balanced, ways)}
-    return ExampleResult(rows, figures, arrays, plots)
+    system = load_system("sphere_no_rotation")
+    pages = {"second_order_pushed": partial(write_animation, "second_order_pushed", system, pushed)}
+    return ExampleResult(rows, figures, arrays, plots, pages)
 
 
 def _draw(slides: dict[float, Trajectory], pushed: Trajectory, balanced: Trajectory, ways: FloatArray) -> "Figure":
