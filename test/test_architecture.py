@@ -48,7 +48,18 @@ ALLOWED = {
     },
     # examples show results of estimation too, on the pages that the reports' animation plays; statements of the talks
     # are of the tree's metric and of controllers, too
-    "examples": {"model", "task", "geometry", "dynamics", "planning", "control", "plants", "estimation", "report", "importing"},
+    "examples": {
+        "model",
+        "task",
+        "geometry",
+        "dynamics",
+        "planning",
+        "control",
+        "plants",
+        "estimation",
+        "report",
+        "importing",
+    },
 }
 TOP = {"cli"}  # may import everything
 ROS_MODULES = {"rclpy", "std_srvs", "builtin_interfaces", "launch", "launch_ros", "ament_index_python"}
