@@ -34,6 +34,7 @@ THUMB = {"THJ4": 0.45}  # across the palm, rad: there its push opposes that of t
 CLOSING = {"J2": 1.0, "J1": 1.0, "J0": 0.8}  # rad per unit of closure, of fingers
 THUMB_CLOSING = {"J3": 1.0, "J1": 0.1, "J0": -0.3}
 MOST_CLOSURE, MARGIN = 1.5, 5e-3
+METHODS = {"bunny": "manifold"}  # clipping a mesh with dents by the hundreds of facets of capsules takes too much room
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def build_shadow_grasp(thing: str, parameters: PenaltyParameters | None = None) 
     with TemporaryDirectory(prefix="contact_mpc_shadow_") as name:
         system = build_shadow_system(thing, Path(name))
     meshes = {THING: bunny()} if thing == "bunny" else {}
-    made = PenaltyEngine(system, parameters, meshes=meshes, integrator="Radau")
+    made = PenaltyEngine(system, parameters, meshes=meshes, method=METHODS.get(thing, "clip"), integrator="Radau")
     q = _open_posture(system, thing)
     closing, fingers = [], []
     for finger in FINGERS:
