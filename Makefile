@@ -35,6 +35,9 @@ ENVIRONMENT := $(VENV)/.rclpy-$(RCLPY)
 LOCKED := $(PIP) --require-hashes --no-deps $(LOCKED_ROS)
 ITSELF := $(PIP) --no-deps -e .
 
+# pip says nothing for up to 20 s where it unpacks: one line every 4 s until the recipe ends.
+SAY_TIME := (for ((s = 4; ; s += 4)); do sleep 4 >/dev/null 2>&1; echo "  installing, $$s s"; done) & trap "kill $$!" EXIT
+
 define INSTALL_FAILED
 echo; \
 echo "The installation failed; the reason stands above. What to do:"; \
@@ -134,9 +137,9 @@ endif
 
 $(VENV)/.demo: $(INPUTS) | $(ENVIRONMENT)
 	@echo "Installing into $(VENV): about 1.5 GB, a few minutes the first time"
-	@$(LOCKED) -r locks/demo.txt && $(ITSELF) || { $(INSTALL_FAILED); }
+	@$(SAY_TIME); $(LOCKED) -r locks/demo.txt && $(ITSELF) || { $(INSTALL_FAILED); }
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.demo
-	@$(LOCKED) -r locks/dev.txt && $(ITSELF) || { $(INSTALL_FAILED); }
+	@$(SAY_TIME); $(LOCKED) -r locks/dev.txt && $(ITSELF) || { $(INSTALL_FAILED); }
 	@touch $@

@@ -15,6 +15,7 @@ from contact_mpc.cli.frame.heartbeat import heartbeat
 from contact_mpc.cli.frame.interrupts import interruptible
 from contact_mpc.cli.frame.lazy import Command, build_group, first_word
 from contact_mpc.cli.frame.output import EXIT_INTERRUPTED, remember_arguments, reserved_stdout
+from contact_mpc.ros.stack.adoption import prepare
 from contact_mpc.version import __version__
 
 COMMANDS = {
@@ -37,6 +38,8 @@ COMMANDS = {
         "contact_mpc.cli.doctor.doctor", "Check what is installed, what is missing and what to do about it."
     ),
 }
+
+NODE_COMMANDS = ("run",)  # that start nodes soon: what these import is imported from the beginning
 
 GROUPS = (
     ("bench", bench, "Measure speed and timing on this machine."),
@@ -63,6 +66,8 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         name = first_word(arguments) or "contact-mpc"
         with _ctrl_c(), heartbeat(f"{name}: loading") as beat, _result_stream(arguments):
+            if name in NODE_COMMANDS and "--help" not in arguments:
+                prepare()
             app = build_app(arguments)
             if beat is not None:
                 beat.text = f"{name}: at work"

@@ -26,7 +26,7 @@ from contact_mpc.plants.registry import PLANTS
 LOOP, TREE = "loop", "tree"
 TASK, PROBLEM = "allegro_ball", "planar_hand_ball"
 TREE_NODES = 60
-PARTS = {LOOP: ("_run_shortly", "_compile_horizon"), TREE: ("_grow_shortly", "_compile_horizon")}  # side by side
+PARTS = {LOOP: ("_run_shortly", "_compile_horizon"), TREE: ("_grow_shortly", "_compile_growth")}  # side by side
 COMPILED = ("drake", "mujoco")  # plants that know a hand
 STEPS = 130  # of 1 ms: enough for two solves of a tracker at 20 Hz
 SAID = "compiled"
@@ -150,6 +150,15 @@ def _compile_horizon(_engine: str) -> None:
     hz, weights = make_horizon(model, system.n_q, 2), build_weights(system, 1.0, 1.0, 1.0, 1.0, 1.0)
     limits = build_limits(system, 0.0, 1.0, 1.0)
     improve.compile(tuple(typeof(item) for item in (model, hz, weights, limits, 1.0, 1.0)))
+
+
+def _compile_growth(engine: str) -> None:
+    """Compile what comes late in `_grow_shortly`, beside it: the program over a horizon, then growth from its end."""
+    from contact_mpc.planning.tree.planner import compile_growth
+    from contact_mpc.planning.tree.problem import load_problem
+
+    _compile_horizon(engine)
+    compile_growth(load_problem(PROBLEM))
 
 
 def _say_what_is_compiled() -> None:

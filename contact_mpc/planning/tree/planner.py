@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from contact_mpc.dynamics.contact_dynamics import build_model
+from contact_mpc.dynamics.contact_dynamics import build_model, lay_out
 from contact_mpc.dynamics.smoothed.newton import Newton, make_newton, measure_gaps
 from contact_mpc.dynamics.smoothed.quadratic import Model
 from contact_mpc.errors import InputError, PlanError
@@ -30,7 +30,7 @@ from contact_mpc.planning.tree.growth.arrays import (
     Stage,
     Tree,
 )
-from contact_mpc.planning.tree.growth.codes import find_codes
+from contact_mpc.planning.tree.growth.codes import compile_backwards, find_codes
 from contact_mpc.planning.tree.growth.contact_sampling import Sampler, build_sampler
 from contact_mpc.planning.tree.growth.extension import add_steps
 from contact_mpc.planning.tree.growth.iteration import grow
@@ -304,6 +304,14 @@ class _Stages:
 
     def _error(self, node: int) -> float:
         return float(np.sqrt(2.0 * self.tree.goal_distance[node]))
+
+
+def compile_growth(problem: Problem) -> None:
+    """Compile the parts of growth from the last one on, beside a process whose planner begins with the first one."""
+    system, config = problem.system, problem.file.rrt
+    model = lay_out(system, config.h_s, problem.file.friction)
+    sampler = build_sampler(system, model, problem.file.contacts, str(problem.path))
+    compile_backwards(model, make_newton(model), _make_tree(0, problem), _growth(problem), sampler)
 
 
 def paper_metrics(grown: GrownTree) -> Metrics:

@@ -9,7 +9,7 @@ from multiprocessing.connection import Connection
 from contact_mpc.errors import ContactMpcError
 from contact_mpc.planning.goal import plan_to, task_to
 from contact_mpc.planning.way_back import Trail
-from contact_mpc.ros.runtime.node_process import PARENT_VARIABLE, die_with_parent
+from contact_mpc.ros.runtime.parent_process import PARENT_VARIABLE, die_with_parent
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
 from contact_mpc.task.task import TaskConfig, load_task

@@ -28,7 +28,7 @@ from contact_mpc.model.system_builder import load_system
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.messages.qos import TOPICS, qos_profile
 from contact_mpc.ros.runtime.direct_reader import DirectReader
-from contact_mpc.ros.runtime.node_process import PARENT_VARIABLE
+from contact_mpc.ros.runtime.parent_process import PARENT_VARIABLE
 from contact_mpc.ros.runtime.realtime import STATISTICS, Distribution, run_on_deadlines
 from contact_mpc.ros.stack.stack import ACTIVATION_ORDER, Stack, StackSpec
 from contact_mpc.settings.units import NS_PER_S

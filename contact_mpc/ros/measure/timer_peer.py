@@ -12,7 +12,8 @@ from rclpy.clock import Clock, ClockType
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
-from contact_mpc.ros.runtime.node_process import die_with_parent, freeze_garbage
+from contact_mpc.ros.runtime.node_process import freeze_garbage
+from contact_mpc.ros.runtime.parent_process import die_with_parent
 from contact_mpc.ros.runtime.realtime import Distribution
 
 PERIOD_NS = 1_000_000

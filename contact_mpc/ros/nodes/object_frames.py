@@ -18,8 +18,8 @@ from rclpy.qos import QoSProfile, QoSReliabilityPolicy
 from contact_mpc.errors import ContactMpcError, StackError
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.ros.launching.system_description import WORLD, link_frame
-from contact_mpc.ros.runtime.node_process import die_with_parent
 from contact_mpc.ros.runtime.parameters import declare_config
+from contact_mpc.ros.runtime.parent_process import die_with_parent
 
 NEWEST = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
 GOAL_FRAME = "goal"

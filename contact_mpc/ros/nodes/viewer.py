@@ -30,9 +30,9 @@ from contact_mpc.errors import ContactMpcError, InputError
 from contact_mpc.model.rotations import rotation_log
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.ros.messages import conversions as messages
-from contact_mpc.ros.runtime.node_process import die_with_parent
 from contact_mpc.ros.runtime.parameter_client import ParameterClient, TunableParameter
 from contact_mpc.ros.runtime.parameters import declare_config
+from contact_mpc.ros.runtime.parent_process import die_with_parent
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.view.address import LOOPBACK
 from contact_mpc.view.live_scene import LiveScene

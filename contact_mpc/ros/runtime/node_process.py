@@ -3,9 +3,7 @@
 Exit codes: 0 after a signal or a regular end, 1 when the node failed, 2 when it could not be made.
 """
 
-import ctypes
 import gc
-import os
 import signal
 import sys
 import traceback
@@ -17,10 +15,9 @@ from rclpy.signals import SignalHandlerOptions
 
 from contact_mpc.errors import ContactMpcError
 from contact_mpc.ros.runtime.node import ContactNode
+from contact_mpc.ros.runtime.parent_process import die_with_parent
 
 SHUTDOWN_LIMIT_S = 15
-PARENT_VARIABLE = "CONTACT_MPC_PARENT_PID"
-PR_SET_PDEATHSIG = 1
 
 
 def run_node(node_class: Callable[[], ContactNode], args: Sequence[str] | None = None) -> int:
@@ -66,16 +63,6 @@ def make_executor() -> Executor:
     except ImportError:
         return SingleThreadedExecutor()
     return EventsExecutor()
-
-
-def die_with_parent() -> None:
-    """Have the kernel send SIGTERM to this process when the orchestrator that started it dies, however it dies."""
-    parent = os.environ.get(PARENT_VARIABLE)
-    if parent is None:
-        return
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != int(parent):
-        sys.exit(1)
 
 
 def freeze_garbage() -> None:

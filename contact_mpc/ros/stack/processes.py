@@ -1,4 +1,7 @@
-"""One operating-system process per node: started with its own log, watched, and ended on every path."""
+"""One operating-system process per node: started with its own log, watched, and ended on every path.
+
+It is forked by a process that has imported what nodes share (`nursery`), or starts by itself where that has failed.
+"""
 
 import os
 import shutil
@@ -13,8 +16,7 @@ from pathlib import Path
 from types import FrameType
 
 from contact_mpc.errors import StackError
-from contact_mpc.ros.runtime.node_process import PARENT_VARIABLE
-from contact_mpc.settings.threads import SINGLE_THREADED
+from contact_mpc.ros.stack.adoption import AdoptedProcess, node_environment, start_node
 
 TAIL_LINES = 12
 POLL_S = 0.02
@@ -35,7 +37,7 @@ class NodeProcess:
     environment : dict
         Added to the environment of this process.
     prefix : sequence of str
-        Words before the command.
+        Words before the command, of a node that then starts by itself.
     """
 
     def __init__(
@@ -47,12 +49,14 @@ class NodeProcess:
         prefix: Sequence[str] = (),
     ) -> None:
         self.name, self.log = name, log
-        command = [*prefix, sys.executable, "-m", f"contact_mpc.ros.nodes.{name}", "--ros-args", *ros_arguments]
-        threads = dict.fromkeys(SINGLE_THREADED, "1")
-        variables = {**os.environ, **threads, "PYTHONUNBUFFERED": "1", PARENT_VARIABLE: str(os.getpid()), **environment}
+        arguments = ["--ros-args", *ros_arguments]
+        command = [*prefix, sys.executable, "-m", f"contact_mpc.ros.nodes.{name}", *arguments]
+        variables = {**node_environment(), **environment}
+        self._process: subprocess.Popen[bytes] | AdoptedProcess
         try:
             with log.open("wb") as output:
-                self._process = subprocess.Popen(
+                forked = None if prefix else start_node(name, arguments, variables, output)
+                self._process = forked or subprocess.Popen(
                     command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=variables, process_group=0
                 )
         except OSError as error:

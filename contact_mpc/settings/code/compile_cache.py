@@ -13,7 +13,7 @@ Code is compiled again where anything that it depends on has changed (`source_st
 numba names what it compiles by a count that begins at 1 in each process, and keeps the constants of Python that code
 needs, the dtype of an array that it returns for one, by that name. Two processes gave one name to the same function
 with other constants, and a third that loaded from both raised "descr is NULL" in place of returning. Here the count
-begins elsewhere in each process.
+begins elsewhere in each process, also in one that was forked.
 """
 
 import fcntl
@@ -93,9 +93,14 @@ def install() -> None:
 
     Their names are those of no other process.
     """
-    bytecode.FunctionIdentity._unique_ids = itertools.count(secrets.randbits(NAME_BITS))
+    _count_elsewhere()
+    os.register_at_fork(after_in_child=_count_elsewhere)
     caching.IndexDataCacheFile = CheckedCacheFile
     caching._SourceFileBackedLocatorMixin.get_source_stamp = _stamp
+
+
+def _count_elsewhere() -> None:
+    bytecode.FunctionIdentity._unique_ids = itertools.count(secrets.randbits(NAME_BITS))
 
 
 def _stamp(locator: Any) -> str:

@@ -7,7 +7,9 @@ import pytest
 
 from contact_mpc.errors import InputError, PlanError
 from contact_mpc.planning.tree.growth.arrays import ROOT
-from contact_mpc.planning.tree.planner import GrownTree, TreePlanner
+from contact_mpc.planning.tree.growth.extension import EXTEND_ON
+from contact_mpc.planning.tree.growth.node import WRITE_NODE
+from contact_mpc.planning.tree.planner import GrownTree, TreePlanner, compile_growth
 from contact_mpc.planning.tree.problem import Problem
 
 
@@ -53,3 +55,11 @@ def test_samples_are_drawn_in_to_the_goal(planner: TreePlanner, problem: Problem
     wide, narrow = (planner._draw_targets(np.random.default_rng(0), 200, spread) for spread in (1.0, 0.25))
     expected = planner.goal[:3] + 0.25 * (wide[:, :3] - planner.goal[:3])
     assert narrow[:, :3] == pytest.approx(expected, abs=1e-12)
+
+
+def test_what_is_compiled_from_the_end_is_what_planners_take(planner: TreePlanner) -> None:
+    """Other types, and two processes would compile everything twice; the model here has no addresses."""
+    parts = [part._function.overloads for part in (EXTEND_ON, WRITE_NODE)]
+    before = [set(overloads) for overloads in parts]
+    compile_growth(planner.problem)
+    assert before == [set(overloads) for overloads in parts] and all(before)

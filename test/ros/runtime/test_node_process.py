@@ -14,7 +14,7 @@ from patience import HANG_S
 
 pytest.importorskip("rclpy")
 
-from contact_mpc.ros.runtime.node_process import PARENT_VARIABLE
+from contact_mpc.ros.runtime.parent_process import PARENT_VARIABLE
 from contact_mpc.ros.stack.domain import DomainLease
 
 pytestmark = pytest.mark.dds

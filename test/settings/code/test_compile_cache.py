@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from numba.core import bytecode
 from patience import HANG_S
 
 from contact_mpc.settings.code.compile_cache import MARK, CheckedCacheFile
@@ -135,3 +136,14 @@ def test_a_function_that_two_processes_compiled_returns_in_a_third(tmp_path: Pat
     assert run(tmp_path, "total", "other", "four").stdout == "4.0;1.0;[1. 1. 1. 1.];"
     third = run(tmp_path, "total", "four")
     assert (third.stdout, third.stderr) == ("4.0;[1. 1. 1. 1.];", "")
+
+
+def test_a_forked_process_names_functions_from_elsewhere() -> None:
+    """Two processes with one count gave two functions one name, see `compile_cache`."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(writer, str(next(bytecode.FunctionIdentity._unique_ids)).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert abs(int(os.read(reader, 64)) - next(bytecode.FunctionIdentity._unique_ids)) > 1000
