@@ -66,6 +66,11 @@ class SlipWatch:
             elapsed_s = (t_ns - last_ns) / NS_PER_S
             gain = 1.0 - np.exp(-elapsed_s / self._filter_s)
             now = self._measure(q, *self._states[0], t_ns)
+            if not np.isfinite(
+                list(now.values())
+            ).all():  # positions that no robot has; kept, they would blind the watch
+                self.reset()
+                return []
             for finger, speed in self.speeds.items():
                 self.speeds[finger] = speed + gain * (now.get(finger, 0.0) - speed)
         self._states.append((t_ns, q.copy()))

@@ -64,3 +64,14 @@ def test_fingers_beyond_the_speed_are_named(slip_m_s: float, each_task: TaskConf
     assert len(set(found[-1]) - {""}) == (len(watch.speeds) if slip_m_s == 0.004 else 0)
     watch.reset()
     assert watch.update(0, each_task.start_q) == []
+
+
+def test_a_position_that_no_robot_has_does_not_blind_the_watch(each_task: TaskConfig) -> None:
+    watch, _ = run(each_task, np.zeros(each_task.system.n_v), 4)
+    huge = each_task.start_q.copy()
+    huge[each_task.system.n_q_u :] = 1e200
+    with np.errstate(all="ignore"):
+        watch.update(4 * TICK_NS, huge)
+        for k in range(5, 15):  # until it has left the window
+            watch.update(k * TICK_NS, each_task.start_q)
+    assert np.isfinite(list(watch.speeds.values())).all()
