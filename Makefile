@@ -73,7 +73,7 @@ test-core: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ROS_TESTS:%=--ignore=%)
 
 test-ros: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --reruns 1 -m "not realtime" $(ROS_TESTS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --reruns 1 -m "not realtime" $(ROS_TESTS)
 	$(BIN)/python -m pytest --reruns 1 -m realtime $(ROS_TESTS)
 
 lint: $(VENV)/.dev

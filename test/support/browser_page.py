@@ -102,6 +102,10 @@ class BrowserPage:
             self._mouse("mouseMoved", pixel, 1, pause_s)
         self._mouse("mouseReleased", path[-1], 0, pause_s)
 
+    def rest(self, is_resting: bool) -> None:
+        """Stop the page's scripts and drawing, which may take all of a processor, or let them go on."""
+        self.call("Page.setWebLifecycleState", state="frozen" if is_resting else "active")
+
     def picture(self, file: Path) -> None:
         """Write what is seen as a PNG."""
         file.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
