@@ -61,6 +61,8 @@ class Execution:
         Why there is no success; "" where there is.
     times_s, q : (n,), (n, n_q) array
         The true motion, thinned out.
+    identified_friction, identified_size : float
+        Factors by which roll-outs explain the motion best, friction and size of the objects; NaN where none did.
     """
 
     way: str
@@ -72,6 +74,8 @@ class Execution:
     reason: str
     times_s: FloatArray
     q: FloatArray
+    identified_friction: float = np.nan
+    identified_size: float = np.nan
 
 
 def task_of_plan(problem: Problem, plan: Plan, duration_s: float | None = None) -> TaskConfig:
@@ -152,18 +156,21 @@ def _play(problem: Problem, plan: Plan, way: str, engine: str, perturbation: Pla
     task_of_plan(problem, plan)
     world = PlantWorld(engine, problem.system, plan.q[0], perturbation)
     if way == ONCE:
-        ways, reason = world.ways(world.q, plan), ""
+        ways, reason, identified = world.ways(world.q, plan), "", None
         times_s, q = ways.times_s, ways.q[0]
     else:
         physics = None if way == UNCORRECTED else MujocoConfirmation(problem.system)
         done = confirm(problem, plan, physics, world, world.q, plans_again=way != AS_PLANNED)
-        times_s, q, reason = done.plan.times_s, done.plan.q, done.reason
+        times_s, q, reason, identified = done.plan.times_s, done.plan.q, done.reason, done.identified
     angle, distance = problem.errors(world.q)
     deg, mm = tolerances(problem)
     is_success = angle <= deg and distance <= mm
     words = [reason] if reason else []
     reason = "" if is_success else "; ".join([*words, f"ends {angle:.1f} deg, {distance:.0f} mm off"])
-    return Execution(way, is_success, False, angle, distance, float(times_s[-1]), reason, times_s, q)
+    friction, size = identified or (np.nan, np.nan)
+    return Execution(
+        way, is_success, False, angle, distance, float(times_s[-1]), reason, times_s, q, friction, size
+    )  # fmt: skip
 
 
 def _judge(problem: Problem, way: str, result: ClosedLoopResult, loop: ClosedLoop) -> Execution:

@@ -19,6 +19,7 @@ from contact_mpc.task.plan import Plan
 
 WHAT = "execution of a plan"
 ARRAYS = ("times_s", "q")
+UNKNOWN = ("angle_error_deg", "position_error_mm", "identified_friction", "identified_size")  # that may be NaN
 
 
 def execution_key(plan: Plan, *parts: Any) -> str:
@@ -38,7 +39,7 @@ def load_execution(path: Path, key: str) -> tuple[Execution, float] | None:
     if row.pop("key", None) != key:
         return None
     cpu_s = float(row.pop("cpu_s"))
-    errors = {name: np.nan if row[name] is None else row[name] for name in ("angle_error_deg", "position_error_mm")}
+    errors = {name: np.nan if row[name] is None else row[name] for name in UNKNOWN}
     return Execution(**{**row, **errors}, times_s=arrays["times_s"], q=arrays["q"]), cpu_s
 
 

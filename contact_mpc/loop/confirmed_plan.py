@@ -44,6 +44,8 @@ class ConfirmedPlan:
         Why it is not confirmed; "" where it is.
     error_rad : float
         From the goal at the end, global metric.
+    identified : tuple of float, optional
+        Factors on friction and size by which roll-outs explain the motions best; None without roll-outs.
     """
 
     plan: Plan
@@ -51,6 +53,7 @@ class ConfirmedPlan:
     robustness: tuple[float, ...]
     reason: str
     error_rad: float
+    identified: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,11 @@ class RollOuts(World, Physics, Protocol):
 
     def learn(self, problem: Problem, q: FloatArray, plan: Plan, seen: Ways) -> None:
         """Explain a motion of another world, from rest at q (n_q,), by friction and size in later roll-outs."""
+        ...
+
+    @property
+    def identified(self) -> tuple[float, float]:
+        """Factors on friction and size that explain best what was learned from."""
         ...
 
 
@@ -142,7 +150,8 @@ def confirm(
         np.zeros((len(all_u), *plan.contact_impulses.shape[1:])), record,
     )  # fmt: skip
     error_rad = object_distance(problem, q, problem.configuration(problem.goal_u))
-    return ConfirmedPlan(played, not reason, tuple(robustness), reason, error_rad)
+    identified = None if physics is None else physics.identified
+    return ConfirmedPlan(played, not reason, tuple(robustness), reason, error_rad, identified)
 
 
 def confirm_best(problem: Problem, plans: Iterable[Plan], physics: RollOuts) -> ConfirmedPlan:

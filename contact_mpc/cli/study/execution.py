@@ -226,6 +226,7 @@ def summarise(trials: list[dict[str, Any]], ways: list[str]) -> dict[str, Any]:
         "executed_s": _spread([item.executed_s for item in done]),
         "angle_error_deg": _spread([item.angle_error_deg for item in done]),
         "position_error_mm": _spread([item.position_error_mm for item in done]),
+        "identified": [[o.identified_friction, o.identified_size] for o in done],
         "execution_cpu_s": _spread([item["cpu_s"] for item in rows[last] if item is not None]),
         "failures": [failure for item in trials for failure in _failures(item)],
         "outcomes": [
@@ -270,7 +271,8 @@ def _table(result: dict[str, Any]) -> Table:
         "CPU per plan, s",
         "executed, s",
     )
-    for head in (*heads, "deg, median / p90", "mm, median / p90", "failures of the last way"):
+    last_heads = ("identified: friction, size", "failures of the last way")
+    for head in (*heads, "deg, median / p90", "mm, median / p90", *last_heads):
         table.add_column(head)
     for name, item in result["systems"].items():
         last = [f for f in item["failures"] if f["way"] in (result["ways"][-1], NO_PLAN)]
@@ -279,9 +281,16 @@ def _table(result: dict[str, Any]) -> Table:
             *(f"{100 * item[f'{way}_success']:.0f}" for way in result["ways"]),
             f"{item['plan_cpu_s']['median']:.1f}", f"{item['executed_s']['median']:.1f}",
             *(f"{item[key]['median']:.1f} / {item[key]['p90']:.1f}" for key in ERRORS),
-            "\n".join(f"{f['seed']}: {f['reason']}" for f in last) or "none", end_section=True,
+            _identified(item["identified"]), "\n".join(f"{f['seed']}: {f['reason']}" for f in last) or "none",
+            end_section=True,
         )  # fmt: skip
     return table
+
+
+def _identified(factors: list[list[float]]) -> str:
+    """Return the factors on friction and size that were found, trial by trial; "-" where none were looked for."""
+    known = [f"{friction:.2f}, {size:.3f}" for friction, size in factors if np.isfinite(friction)]
+    return "\n".join(known) or "-"
 
 
 def _write_report(

@@ -116,6 +116,12 @@ def _cut(plan: Plan, rows: NDArray[np.bool_] | slice) -> Plan:
     )  # fmt: skip
 
 
+def _failure(failed: int, no_plan: str) -> str:
+    """Return why no part is handed out: plans that fail in physics, and why there was no other to be tried."""
+    plans = "1 plan fails" if failed == 1 else f"{failed} plans fail"
+    return f"{plans} in physics" + (f"; no further plan: {no_plan}" if no_plan else "")
+
+
 class TreeSegments:
     """A `SegmentPlanner` of tree plans.
 
@@ -143,6 +149,7 @@ class TreeSegments:
         )
         self._parts: list[Part] = []
         self._seed, self._mends_left = 0, self._config.mends
+        self._nodes_left: int | None = None  # of trees from the present state; None: each has its own
 
     def begin(self, plan: Plan) -> None:
         """Follow a plan from its start to the goal that it was made for."""
@@ -165,7 +172,10 @@ class TreeSegments:
             return Segment(None, reason=reason)
         if not self._plans_again and not self._parts:
             return Segment(None, reason="the plan has ended")
-        target = self._parts[0].plan.q[0] if self._parts else self.problem.configuration(self.problem.goal_u)
+        goal = self.problem.configuration(self.problem.goal_u)
+        is_near = object_distance(self.problem, q, goal) <= self._config.near_rad
+        self._nodes_left = self._config.near_nodes if is_near else None
+        target = self._parts[0].plan.q[0] if self._parts else goal
         if self._plans_again and (not self._parts or object_distance(self.problem, q, target) > self._config.off_rad):
             mended = self._mended(q, u, target)
             if mended is not None:
@@ -183,24 +193,26 @@ class TreeSegments:
         """Return the next part as corrected in physics; where it fails there, that of a new plan, or the least bad."""
         goal = self.problem.configuration(self.problem.goal_u)
         most = max(self._config.refusals, self._config.last_refusals)
-        least, best = 1.0 if self._plans_again else np.inf, Segment(None, reason=f"{most} plans fail in physics")
+        least, best = 1.0 if self._plans_again else np.inf, Segment(None)
         best_parts: list[Part] = []
+        failed, reason = 0, ""
         for count in range(most if self._plans_again else 1):
             if count >= self._config.refusals and best.plan is not None:
                 break
-            if count > 0 and self._plan_again(q, u):
+            if count > 0 and (reason := self._plan_again(q, u)):
                 break
             part = self._parts.pop(0)
             target = part.plan.q[-1] if self._parts else goal
             enough = self._config.free_rad if part.is_free else self._enough()
             found = physics.corrected(self.problem, q, shifted(part, u), target, enough)
             left = found.error / max(self._config.off_rad / self._config.left, object_distance(self.problem, q, target))
+            failed += 1
             if left < least:
                 least, best, best_parts = left, self._hand_out(found.plan, part.is_free), self._parts
             if left <= self._config.left:
                 break
         self._parts = best_parts
-        return best
+        return best if best.plan is not None else Segment(None, reason=_failure(failed, reason))
 
     def _enough(self) -> float:
         """Return the error of a part in a grasp that is left as it is."""
@@ -217,7 +229,8 @@ class TreeSegments:
         times_s = np.linspace(0.0, self._config.mend_s, 4)
         still = Plan(times_s, np.tile(q, (4, 1)), np.tile(u, (4, 1)), np.zeros((4, len(u))), np.zeros((4, 0, 3)), {})
         found = self._physics.corrected(self.problem, q, still, target, self._enough())
-        return found.plan if found.error <= self._config.mended * found.error_before else None
+        is_enough = found.error <= max(self._enough(), self._config.mended * found.error_before)
+        return found.plan if is_enough else None
 
     def _plan_again(self, q: FloatArray, u: FloatArray) -> str:
         """Put the parts of a plan from (q, u) in place of those left; return why there is none, "" where there is."""
@@ -229,9 +242,11 @@ class TreeSegments:
         left = object_distance(self.problem, q, goal)
         self._parts = []
         for _ in range(self._config.attempts):
+            if self._nodes_left is not None and self._nodes_left <= 0:
+                return reason or f"{self._config.near_nodes} nodes of trees lead no nearer to the goal"
             self._seed += SEED_STEP
             try:
-                plan = plan_globally(self._planner, self._seed, start=start).plan
+                plan = self._grow(start)
             except (InputError, PlanError) as refusal:
                 reason = str(refusal)
                 continue
@@ -242,6 +257,17 @@ class TreeSegments:
             self._parts = self._split(plan)
             return ""
         return reason
+
+    def _grow(self, start: tuple[FloatArray, FloatArray]) -> Plan:
+        """Return the plan of trees from (q, u); near the goal they share the nodes that are left."""
+        assert self._planner is not None
+        if self._nodes_left is None:
+            return plan_globally(self._planner, self._seed, start=start).plan
+        nodes = min(self._nodes_left, self._planner.problem.file.rrt.nodes)
+        self._nodes_left -= self._planner.problem.file.search.least_charge  # where it is refused
+        found = plan_globally(self._planner, self._seed, nodes, start=start)
+        self._nodes_left -= sum(len(grown.tree.q) for grown in found.trees)
+        return found.plan
 
     def _split(self, plan: Plan) -> list[Part]:
         """Return the parts of a plan; where physics corrects them, long ones in pieces."""

@@ -29,6 +29,7 @@ def test_short_push_is_planned_executed_and_shown(problem: Path, tmp_path: Path)
     keys = {"trials", "planned", "playback_success", "success_rate", "plan_cpu_s", "executed_s", "failures"}
     assert keys <= set(found) and (found["trials"], found["planned"], found["confirmed"]) == (1, 1, 1)
     assert found["success_rate"] == found["played_success"] == 1.0, found["failures"]
+    assert all(factor > 0.0 for pair in found["identified"] for factor in pair) and len(found["identified"]) == 1
     assert done.exit_code == 0 and {path.name for path in (tmp_path / "page").iterdir()} == {
         "execution.html", "short_push.html",
     }  # fmt: skip

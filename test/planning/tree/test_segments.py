@@ -212,3 +212,50 @@ def test_other_plans_are_tried_where_a_part_fails_in_physics_and_what_leads_away
     assert segment is not None and (segment.plan is not None) == is_played
     assert len(set(seeds)) == len(seeds) == plans
     assert is_played or "fail in physics" in segment.reason
+
+
+def test_plans_that_fail_are_told_from_states_that_no_tree_begins_at(
+    problem: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(planner: object, seed: int, start: tuple[np.ndarray, np.ndarray]) -> SimpleNamespace:
+        raise PlanError("no tree")
+
+    monkeypatch.setattr(segments, "plan_globally", refuse)
+    planner = TreeSegments(problem, physics=Engine(left=10.0))
+    plan = make_plan(problem, [])
+    planner.begin(plan)
+    segment = planner.next_segment(plan.q[0], plan.u[0])
+    assert segment is not None and segment.plan is None
+    assert segment.reason == "1 plan fails in physics; no further plan: no tree"
+
+
+@pytest.mark.parametrize("is_refused", [True, False])
+def test_trees_near_the_goal_share_few_nodes(
+    problem: Problem, monkeypatch: pytest.MonkeyPatch, is_refused: bool
+) -> None:
+    """A way of some millimetres that no tree finds must not cost what a long one does."""
+    allowed, plan, grows = [], make_plan(problem, []), 150
+
+    def grow(
+        planner: object, seed: int, nodes: int | None = None, *, start: tuple[np.ndarray, np.ndarray]
+    ) -> SimpleNamespace:
+        allowed.append(nodes)
+        if is_refused:
+            raise PlanError("no tree")
+        return SimpleNamespace(plan=plan, trees=[SimpleNamespace(tree=SimpleNamespace(q=np.zeros((grows, 1))))])
+
+    monkeypatch.setattr(segments, "plan_globally", grow)
+    config = PartsConfig(near_nodes=400, attempts=100)
+    near = replace(problem, file=problem.file.model_copy(update={"parts": config}))
+    planner = TreeSegments(near)
+    planner.begin(make_plan(problem, []))
+    q = problem.configuration(problem.goal_u)
+    q[2] -= 0.9 * config.near_rad
+    segment = planner.next_segment(q, plan.u[0])
+    assert segment is not None and segment.plan is None and segment.reason
+    charge = problem.file.search.least_charge + (0 if is_refused else grows)
+    assert allowed == [config.near_nodes - k * charge for k in range(-(-config.near_nodes // charge))]
+    allowed.clear()
+    q[2] -= 0.2 * config.near_rad
+    planner.next_segment(q, plan.u[0])
+    assert allowed == [None] * config.attempts
