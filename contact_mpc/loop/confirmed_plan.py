@@ -16,8 +16,9 @@ import numpy as np
 
 from contact_mpc.errors import PlanError
 from contact_mpc.planning.parts import make_parts
+from contact_mpc.planning.tree.plan import FREE_S
 from contact_mpc.planning.tree.problem import Problem
-from contact_mpc.planning.tree.segments import FREE_S, Physics, object_distance
+from contact_mpc.planning.tree.segments import Physics, object_distance
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
 

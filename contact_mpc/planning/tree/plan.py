@@ -5,6 +5,9 @@ the second-order cone program, the unsmoothed model, and refined; so are those t
 first. Where they end are places that a next tree may begin at, as the start is. All trees share one budget of nodes. At
 last the commands are replayed open loop from the start: a plan is valid where every step has a solution, commands stay
 within the joint limits, and the object ends within the tolerances.
+
+Coordinates that a problem names in `search.first` come first: trees bring them to their goals while the others stay,
+and then the others to theirs, so that one push moves one joint. Where that leads nowhere, trees move all at once.
 """
 
 from collections.abc import Callable
@@ -15,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
+from contact_mpc.errors import ConfigError, InputError, PlanError
 from contact_mpc.planning.tree.frontier import Place, best_of_grasps, next_place
 from contact_mpc.planning.tree.motion import Motion
 from contact_mpc.planning.tree.planner import SEED_STEP, GrownTree, TreePlanner
-from contact_mpc.planning.tree.problem import Problem
+from contact_mpc.planning.tree.problem import Problem, build_problem, coordinate_names
 from contact_mpc.planning.tree.refinement import Refiner
 from contact_mpc.planning.tree.timing import step_times
 from contact_mpc.settings.arrays import FloatArray
@@ -26,6 +30,7 @@ from contact_mpc.task.plan import Plan
 from contact_mpc.version import __version__
 
 SAME = 1e-6  # rad, m: ends no further apart are one place
+FREE_S = "free_s"  # of a plan's provenance: intervals between grasps, s
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,90 @@ def plan_globally(
     InputError, PlanError
         As `TreePlanner.grow`.
     """
+    problem = planner.problem
+    q = problem.configuration(problem.start_u) if start is None else start[0]
+    if is_first_due(problem, q):
+        try:
+            return _one_after_the_other(planner, seed, nodes, start, progress, q)
+        except (InputError, PlanError):  # in this order no tree begins; all at once one may
+            pass
+    return _plan_at_once(planner, seed, nodes, start, progress)
+
+
+def is_first_due(problem: Problem, q: FloatArray) -> bool:
+    """Whether a coordinate that comes first is still far from its goal in q (n_q,).
+
+    Raises
+    ------
+    ConfigError
+        `search.first` names what is no joint of an object.
+    """
+    search, system = problem.file.search, problem.system
+    names = coordinate_names(system) if system.n_q_u == system.n_v_u else ()  # none of objects that move freely
+    if unknown := sorted(set(search.first) - set(names)):
+        joints = ", ".join(names) or "none, its objects move freely"
+        raise ConfigError(f"{problem.path}: search.first: '{unknown[0]}' is no joint of an object; known: {joints}")
+    return any(abs(q[i] - problem.goal_u[i]) > search.first_rad for i in map(names.index, search.first))
+
+
+def with_first_alone(problem: Problem, q: FloatArray) -> Problem:
+    """Return a problem in which the coordinates that come first go to their goals, and the others stay as in q."""
+    search, objects = problem.file.search, dict(problem.file.objects)
+    for x, (name, item) in zip(q, problem.file.objects.items(), strict=False):
+        low, high = item.range
+        is_first, width = name in search.first, search.first_share * (high - low)
+        ends = (min(x, low), max(x, high)) if is_first else (x - width, x + width)
+        goal = item.goal if is_first else float(x)
+        objects[name] = item.model_copy(update={"start": float(x), "goal": goal, "range": ends})
+    file = problem.file.model_copy(update={"objects": objects})
+    return build_problem(file, problem.path, problem.system)
+
+
+def _one_after_the_other(
+    planner: TreePlanner,
+    seed: int,
+    nodes: int | None,
+    start: tuple[FloatArray, FloatArray] | None,
+    progress: Callable[[int, float], None] | None,
+    q: FloatArray,
+) -> GlobalPlan:
+    """Plan the coordinates of `first` from q (n_q,) on, then the others, and return both as one plan.
+
+    Raises
+    ------
+    PlanError
+        The first ones do not arrive.
+    """
+    problem, count = planner.problem, planner.problem.file.rrt.nodes if nodes is None else nodes
+    one = _plan_at_once(TreePlanner(with_first_alone(problem, q)), seed, count, start, progress)
+    left = count - sum(len(grown.tree.q) for grown in one.trees)
+    if one.status != "reached" or left < 1:
+        raise PlanError(
+            f"{problem.path}: the coordinates {', '.join(problem.file.search.first)} do not arrive: {one.status}"
+        )
+    end = (one.plan.q[-1], one.plan.u[-1])
+    other = _plan_at_once(planner, seed + SEED_STEP * len(one.trees), left, end, progress)
+    trees = (*one.trees, *other.trees)
+    a, b = one.plan, other.plan
+    free_s = [*a.provenance[FREE_S], *([t0 + a.times_s[-1], t1 + a.times_s[-1]] for t0, t1 in b.provenance[FREE_S])]
+    plan = Plan(
+        np.concatenate([a.times_s, a.times_s[-1] + b.times_s[1:]]),
+        np.vstack([a.q, b.q[1:]]), np.vstack([a.u, b.u[1:]]),
+        np.vstack([a.tau_ff, b.tau_ff[1:]]), np.vstack([a.contact_impulses, b.contact_impulses[1:]]),
+        {**provenance(problem, trees, seed), FREE_S: free_s},
+    )  # fmt: skip
+    is_free = np.concatenate([one.is_free, other.is_free[1:]])
+    return GlobalPlan(plan, trees, is_free, replay(problem, plan), other.status)
+
+
+def _plan_at_once(
+    planner: TreePlanner,
+    seed: int,
+    nodes: int | None,
+    start: tuple[FloatArray, FloatArray] | None,
+    progress: Callable[[int, float], None] | None,
+) -> GlobalPlan:
+    """Plan all coordinates; see `plan_globally`."""
     problem, config, search = planner.problem, planner.problem.file.rrt, planner.problem.file.search
     left, stage_nodes = config.nodes if nodes is None else nodes, config.stage_nodes
     dynamics, goal = _unsmoothed(problem), planner.goal
@@ -186,7 +275,7 @@ def _build_plan(motion: Motion, trees: tuple[GrownTree, ...], seed: int) -> Plan
     if rows.force:
         impulses[1:] = np.array(rows.force) * dt[:, None, None]
     times_s = np.concatenate([[0.0], np.cumsum(dt)])
-    record = {**provenance(problem, trees, seed), "free_s": _free_intervals(times_s, rows.is_free)}
+    record = {**provenance(problem, trees, seed), FREE_S: _free_intervals(times_s, rows.is_free)}
     return Plan(times_s, q, u, np.zeros_like(u), impulses, record)
 
 

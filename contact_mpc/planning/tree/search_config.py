@@ -54,6 +54,17 @@ class SearchConfig(BaseModel):
     most_stuck: int = Field(
         default=2, ge=1, le=100, description="trees at the start that hardly grow, before planning ends"
     )
+    first: tuple[str, ...] = Field(
+        default=(), description="coordinates (joints of objects) brought to their goals while the others stay, first"
+    )
+    first_rad: float = Field(
+        default=0.2, gt=0.0, le=10.0,
+        description="distance of a coordinate of `first` from its goal above which it is planned alone, rad (m)",
+    )  # fmt: skip
+    first_share: float = Field(
+        default=0.1, gt=0.0, le=1.0,
+        description="half width of the ranges of the other coordinates then, as share of their width",
+    )  # fmt: skip
     look_ahead: int = Field(default=3, ge=1, le=20, description="segments that a shortcut may span")
     approach_rad: float = Field(
         default=1.5, ge=0.0, le=10.0, description="distance from which the goal is approached in the last grasp, rad"

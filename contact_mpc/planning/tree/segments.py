@@ -24,7 +24,7 @@ from contact_mpc.dynamics.analysis.overlap import without_overlap
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.errors import InputError, PlanError
 from contact_mpc.model.kinematic_tree import REVOLUTE
-from contact_mpc.planning.tree.plan import plan_globally
+from contact_mpc.planning.tree.plan import FREE_S, plan_globally
 from contact_mpc.planning.tree.planner import TreePlanner
 from contact_mpc.planning.tree.problem import Problem, lost_object, with_goal, with_tolerances
 from contact_mpc.settings.arrays import FloatArray
@@ -32,7 +32,6 @@ from contact_mpc.task.plan import Plan
 from contact_mpc.task.segment import Segment
 
 SEED_STEP = 7_919_000_000  # between the seeds of plans that follow one another
-FREE_S = "free_s"  # of a plan's provenance: intervals between grasps, s
 
 
 @dataclass(frozen=True)

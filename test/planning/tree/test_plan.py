@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
-from contact_mpc.errors import PlanError
+from contact_mpc.errors import ConfigError, PlanError
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.planning.tree import plan as global_plan
 from contact_mpc.planning.tree.frontier import Place, grasp_of
 from contact_mpc.planning.tree.growth.regrasp_motion import FREE_STEP_RAD
 from contact_mpc.planning.tree.motion import Motion
-from contact_mpc.planning.tree.plan import GlobalPlan, plan_globally
+from contact_mpc.planning.tree.plan import FREE_S, GlobalPlan, is_first_due, plan_globally, with_first_alone
 from contact_mpc.planning.tree.planner import TreePlanner
+from contact_mpc.planning.tree.problem import Problem, load_problem
 from contact_mpc.task.plan import load_plan, save_plan
 
 
@@ -117,3 +118,53 @@ def test_ends_in_other_grasps_are_tried_too(
     global_plan._go_on([place], place, grown)
     assert refined[0] == grown.best_node and 1 < len(refined) <= place.grasps()
     assert len({grasp_of(grown.tree, end) for end in refined}) == len(refined)
+
+
+def first(problem: Problem, *names: str) -> Problem:
+    search = problem.file.search.model_copy(update={"first": names})
+    return replace(problem, file=problem.file.model_copy(update={"search": search}))
+
+
+def test_coordinates_that_come_first_are_planned_while_the_others_stay() -> None:
+    door = load_problem("allegro_door")
+    q = door.configuration(np.array([-0.8, 0.3]))
+    assert is_first_due(door, q)
+    alone = with_first_alone(door, q)
+    np.testing.assert_allclose(alone.goal_u, [-0.8, door.goal_u[1]])
+    low, high = alone.file.objects["door_hinge_rad"].range
+    assert -0.8 - low == pytest.approx(high + 0.8) and high - low < 0.3  # the door hardly moves
+    q[1] = door.goal_u[1] - 0.9 * door.file.search.first_rad
+    assert not is_first_due(door, q)
+    assert not is_first_due(first(door), door.configuration(door.start_u))
+
+
+def test_first_names_joints_of_objects() -> None:
+    plate = first(load_problem("allegro_plate"), "plate_x_m")
+    for problem in (plate, first(load_problem("allegro_door"), "door")):
+        with pytest.raises(ConfigError, match="search.first: '.*' is no joint of an object"):
+            is_first_due(problem, problem.configuration(problem.start_u))
+
+
+@pytest.mark.parametrize("is_reached", [True, False])
+def test_what_comes_first_and_the_rest_are_one_plan_and_where_it_fails_all_move_at_once(
+    found: GlobalPlan, turning: TreePlanner, monkeypatch: pytest.MonkeyPatch, is_reached: bool
+) -> None:
+    starts = []
+
+    def plan_part(planner: object, seed: int, nodes: object, start: object, progress: object) -> GlobalPlan:
+        starts.append(start)
+        return replace(found, status="reached" if is_reached else "nodes")
+
+    monkeypatch.setattr(global_plan, "_plan_at_once", plan_part)
+    monkeypatch.setattr(global_plan, "is_first_due", lambda *_: True)
+    monkeypatch.setattr(global_plan, "with_first_alone", lambda problem, _q: problem)
+    done, one = plan_globally(turning, 0), found.plan
+    if not is_reached:
+        assert starts == [None, None] and done.plan is one
+        return
+    end_s, steps = one.times_s[-1], len(one.times_s) - 1
+    np.testing.assert_array_equal(starts[1][0], one.q[-1])
+    assert np.all(np.diff(done.plan.times_s) > 0.0) and len(done.plan.times_s) == 2 * steps + 1 == len(done.is_free)
+    np.testing.assert_array_equal(done.plan.u[steps + 1 :], one.u[1:])
+    free_s = np.array(one.provenance[FREE_S])
+    np.testing.assert_allclose(done.plan.provenance[FREE_S], np.vstack([free_s, free_s + end_s]))

@@ -10,8 +10,9 @@ from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.errors import PlanError
 from contact_mpc.planning.tree import segments
 from contact_mpc.planning.tree.parts_config import PartsConfig
+from contact_mpc.planning.tree.plan import FREE_S
 from contact_mpc.planning.tree.problem import Problem, load_problem
-from contact_mpc.planning.tree.segments import FREE_S, Part, TreeSegments, shifted, split_plan
+from contact_mpc.planning.tree.segments import Part, TreeSegments, shifted, split_plan
 from contact_mpc.task.plan import Plan
 
 PARTS = PartsConfig()
