@@ -96,7 +96,7 @@ def plan_globally(
             return _one_after_the_other(planner, seed, nodes, start, progress, q)
         except (InputError, PlanError):  # in this order no tree begins; all at once one may
             pass
-    return _plan_at_once(planner, seed, nodes, start, progress)
+    return plan_at_once(planner, seed, nodes, start, progress)
 
 
 def is_first_due(problem: Problem, q: FloatArray) -> bool:
@@ -144,14 +144,14 @@ def _one_after_the_other(
         The first ones do not arrive.
     """
     problem, count = planner.problem, planner.problem.file.rrt.nodes if nodes is None else nodes
-    one = _plan_at_once(TreePlanner(with_first_alone(problem, q)), seed, count, start, progress)
+    one = plan_at_once(TreePlanner(with_first_alone(problem, q)), seed, count, start, progress)
     left = count - sum(len(grown.tree.q) for grown in one.trees)
     if one.status != "reached" or left < 1:
         raise PlanError(
             f"{problem.path}: the coordinates {', '.join(problem.file.search.first)} do not arrive: {one.status}"
         )
     end = (one.plan.q[-1], one.plan.u[-1])
-    other = _plan_at_once(planner, seed + SEED_STEP * len(one.trees), left, end, progress)
+    other = plan_at_once(planner, seed + SEED_STEP * len(one.trees), left, end, progress)
     trees = (*one.trees, *other.trees)
     a, b = one.plan, other.plan
     free_s = [*a.provenance[FREE_S], *([t0 + a.times_s[-1], t1 + a.times_s[-1]] for t0, t1 in b.provenance[FREE_S])]
@@ -165,7 +165,7 @@ def _one_after_the_other(
     return GlobalPlan(plan, trees, is_free, replay(problem, plan), other.status)
 
 
-def _plan_at_once(
+def plan_at_once(
     planner: TreePlanner,
     seed: int,
     nodes: int | None,

@@ -155,7 +155,7 @@ def test_what_comes_first_and_the_rest_are_one_plan_and_where_it_fails_all_move_
         starts.append(start)
         return replace(found, status="reached" if is_reached else "nodes")
 
-    monkeypatch.setattr(global_plan, "_plan_at_once", plan_part)
+    monkeypatch.setattr(global_plan, "plan_at_once", plan_part)
     monkeypatch.setattr(global_plan, "is_first_due", lambda *_: True)
     monkeypatch.setattr(global_plan, "with_first_alone", lambda problem, _q: problem)
     done, one = plan_globally(turning, 0), found.plan
