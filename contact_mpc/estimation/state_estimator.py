@@ -24,6 +24,10 @@ from contact_mpc.task.loop_records import EstimatedState
 
 ORTHONORMALITY_TOLERANCE = 1e-6  # a rotation from a quaternion rounded to float32 is orthonormal to about 1e-7
 HISTORY_S = 1.0  # of carried motion beyond the longest dropout: for poses that come late
+SPEED_MARGIN, JOINT_SLACK = (
+    2.0,
+    0.01,
+)  # of velocity limits, -, and rad (m): what moves further between two states is untrue
 WARM_UP_NS = (0, 10_000_000, 20_000_000)
 
 
@@ -133,9 +137,14 @@ class StateEstimator:
         return carried
 
     def _carry_objects(self, before: JointSample, now: JointSample) -> None:
-        """Note how the joints' motion since the last sample carries the objects; a longer gap carries nothing."""
-        is_gap = now.t_ns - before.t_ns > self._config.joints_stale_after_s * NS_PER_S
-        if self._carry is None or is_gap or any(item.state is None for item in self._filters):
+        """Note how the joints' motion since the last sample carries the objects; a longer gap carries nothing.
+
+        Nor does a motion that no joint can make: displacements are summed up, and one of 1e300 rad would stay for ever.
+        """
+        elapsed_s = (now.t_ns - before.t_ns) / NS_PER_S
+        is_gap = elapsed_s > self._config.joints_stale_after_s
+        is_untrue = np.any(np.abs(now.q - before.q) > SPEED_MARGIN * self._system.v_max * elapsed_s + JOINT_SLACK)
+        if self._carry is None or is_gap or is_untrue or any(item.state is None for item in self._filters):
             return
         x = [item.predict_mean(before.t_ns) for item in self._filters]
         q = np.concatenate([*x, 0.5 * (before.q + now.q)])
