@@ -7,6 +7,7 @@ import ctypes
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from contact_mpc.ros.stack.stack import Placement
 NAMESPACES = Path("/run/netns")
 ADDRESSES = ("10.199.77.1/24", "10.199.77.2/24")  # seen in the two namespaces alone
 CLONE_NEWNET = 0x40000000
+LINK_WAIT_S, LINK_POLL_S = 20.0, 0.02  # the kernel may tell up to a second after that a link runs
 PID_DIGITS = 10**7  # names of interfaces have at most 15 letters
 
 
@@ -56,8 +58,20 @@ class LinkedNetworks:
         self._set_link("down")
 
     def join(self) -> None:
-        """Put the cable in again."""
+        """Put the cable in again, and wait until both ends run: Fast DDS never uses an interface that ran later.
+
+        Raises
+        ------
+        StackError
+            An end does not run in time.
+        """
         self._set_link("up")
+        deadline = time.monotonic() + LINK_WAIT_S
+        for name, end in self._ends.items():
+            while " state UP " not in _run("ip", "-n", name, "-o", "link", "show", end):
+                if time.monotonic() > deadline:
+                    raise StackError(f"interface {end} of the namespace {name} does not run after {LINK_WAIT_S:g} s")
+                time.sleep(LINK_POLL_S)
 
     def remove(self) -> None:
         """Take both namespaces away, and with them the cable."""
@@ -90,10 +104,12 @@ class LinkedNetworks:
             _run("ip", "-n", name, "link", "set", end, state)
 
 
-def _run(*command: str) -> None:
+def _run(*command: str) -> str:
+    """Run a command and return what it printed; raises StackError where it fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise StackError(f"{' '.join(command)}: {done.stderr.strip() or f'exit code {done.returncode}'}")
+    return done.stdout
 
 
 def _enter(namespace: int) -> None:

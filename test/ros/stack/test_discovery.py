@@ -29,7 +29,11 @@ def test_nodes_listen_on_the_loopback_alone_share_no_memory_and_are_found_by_oth
     lease = DomainLease()
     variables = {"ours": loopback_environment(), "theirs": {RANGE_VARIABLE: "LOCALHOST"}}
     running = {name: start(name, lease.domain, chosen) for name, chosen in variables.items()}
-    found = {name: json.loads(process.communicate(timeout=HANG_S)[0]) for name, process in running.items()}
+    try:
+        found = {name: json.loads(process.communicate(timeout=HANG_S)[0]) for name, process in running.items()}
+    finally:
+        for process in running.values():
+            process.kill()
     lease.release()
     assert found["ours"]["heard"] == found["theirs"]["heard"] == ["ours", "theirs"]
     assert found["ours"]["addresses"] == [LOOPBACK]

@@ -66,6 +66,10 @@ def test_nodes_of_two_networks_hear_each_other_without_shared_memory(networks: L
             )
             for name, prefix in (("near", ()), ("far", far))
         }
-    found = {name: json.loads(process.communicate(timeout=HANG_S)[0]) for name, process in running.items()}
+    try:
+        found = {name: json.loads(process.communicate(timeout=HANG_S)[0]) for name, process in running.items()}
+    finally:
+        for process in running.values():
+            process.kill()
     assert found["near"]["heard"] == found["far"]["heard"] == ["far", "near"]
     assert found["near"]["shared"] == found["far"]["shared"] == []
