@@ -16,7 +16,7 @@ from contact_mpc.ros.faults.kinds import KINDS, FaultKind
 from contact_mpc.ros.faults.limits import DetectionLimits
 from contact_mpc.ros.faults.rig import FaultRig
 
-NAMING_TIMEOUT_S = 3.0
+NAMING_TIMEOUT_S = 3.0  # beyond the time for which contacts carry an object that nobody sees
 SETTLE_TIMEOUT_S, SETTLE_ATTEMPTS = 5.0, 4
 SETTLED_NS = 60_000_000
 OBSERVE_S = 0.4  # the hold and the ramp of a fault
@@ -220,7 +220,8 @@ class Injector:
         if not kind.expected:
             rig.run_for(UNDISTURBED_S)
             return None, np.nan
-        if not rig.run_until(lambda: rig.find_naming(kind.expected) is not None, NAMING_TIMEOUT_S):
+        timeout_s = NAMING_TIMEOUT_S + (self._limits.pose_unknown_s if kind.limit == "pose_age" else 0.0)
+        if not rig.run_until(lambda: rig.find_naming(kind.expected) is not None, timeout_s):
             return None, np.nan
         naming = rig.find_naming(kind.expected)
         assert naming is not None
@@ -252,8 +253,8 @@ class Injector:
         if kind.action == "disk_full" and not self._has_ended("recorder"):
             return "the process did not end"
         if not kind.expected or kind.node in ("recorder", "trajectory_server"):
-            faults = [naming.name for naming in rig.namings if naming.name == "FAULT"]
-            return "the bridge went into fault" if faults else ""
+            names = [naming.name for naming in rig.namings]
+            return f"the bridge went into fault: {', '.join(names)}" if "FAULT" in names else ""
         return ""
 
     def _judge_exit(self) -> str:

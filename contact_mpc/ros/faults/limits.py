@@ -28,6 +28,11 @@ class DetectionLimits:
     estimator: EstimatorConfig
     estimate_period_s: float
 
+    @property
+    def pose_unknown_s(self) -> float:
+        """Time without poses after which the estimator at the latest does not know where an object is, s."""
+        return max(self.estimator.longest_pose_age_s, self.estimator.carry_through_s)
+
     def due_ns(self, limit: Limit, act_ns: int, channels: dict[str, Channel], spoilt: Channel | None) -> int:
         """Return when naming is due, monotonic clock, ns.
 
@@ -56,8 +61,7 @@ class DetectionLimits:
         if limit == "plan_age":
             return plan.last_stamp_ns + config.plan_max_age_ns + state.offset_ns
         if limit == "pose_age":
-            unknown_s = max(self.estimator.longest_pose_age_s, self.estimator.carry_through_s)
-            chain_s = unknown_s + self.estimate_period_s + config.plan_delay_s
+            chain_s = self.pose_unknown_s + self.estimate_period_s + config.plan_delay_s
             pose = channels["pose"]
             return pose.last_stamp_ns + state.offset_ns + round(chain_s * NS_PER_S) + config.period_ns
         if limit == "flush":

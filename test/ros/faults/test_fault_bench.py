@@ -139,6 +139,7 @@ def test_limits_of_detection_follow_from_the_parameters() -> None:
     assert due_ms("plan_age") == 1000.0 + 5.0 + 20.0 + 50.0 + 50.0
     assert due_ms("pose_age") == pytest.approx(1000.0 + 3.0 + 3500.0 + 5.0 + 20.0 + 50.0)
     assert due_ms("wind_down") == 10.0 + 9.0
+    assert limits.pose_unknown_s == 3.5  # while contacts carry the object, nobody names poses that do not come
 
 
 def test_figures_count_violations_hangs_late_and_missing_names() -> None:
