@@ -13,6 +13,7 @@ from contact_mpc.dynamics.smoothed.newton import make_newton
 from contact_mpc.dynamics.smoothed.quadratic import NO_CODES, Codes, Model, assemble_quadratic
 from contact_mpc.errors import InputError, ModelError
 from contact_mpc.geometry.contacts import ALL_CONTACTS, build_pairs, make_kinematics, update_kinematics
+from contact_mpc.model.kinematic_tree import FREE
 from contact_mpc.model.system import System, check_number, check_vector
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.registry import Entry, Registry
@@ -59,11 +60,12 @@ class StepResult:
     status : str
         "converged"; "iteration_limit"; "infeasible" (no displacement resolves the penetrations); "ray_termination" (the
         same for lcp: pivoting found no solution); "runaway" (lcp: its solution moves something by more than 1 m or rad,
-        where the linearised geometry says nothing); "unbalanced" (quasi-static: the contacts cannot balance the forces
-        on the objects, which run away); "deep_penetration" (solved, but a gap with its offset is below -1 cm at q,
-        where gaps are no longer linear: move the bodies apart or pass an offset); "not_definite" (round-off); "failed"
-        (no point was found that meets all conditions within the bounds of `dynamics.exact.residuals`, or for
-        log_barrier balances within those of `dynamics.smoothed.round_off`).
+        where the linearised geometry says nothing; all: a free body turns by pi or more, which q_next cannot tell);
+        "unbalanced" (quasi-static: the contacts cannot balance the forces on the objects, which run away);
+        "deep_penetration" (solved, but a gap with its offset is below -1 cm at q, where gaps are no longer linear: move
+        the bodies apart or pass an offset); "not_definite" (round-off); "failed" (no point was found that meets all
+        conditions within the bounds of `dynamics.exact.residuals`, or for log_barrier balances within those of
+        `dynamics.smoothed.round_off`).
     residual : float
         log_barrier: kappa * decrement^2 at the end, -. Others: largest entry of the force balance, N or N m.
     iterations : int
@@ -335,7 +337,12 @@ class ContactDynamics:
         if not self._is_balanced(Q, b, dq):
             return UNBALANCED
         is_far = self.kind.is_coulomb and bool(np.abs(dq).max(initial=0.0) > LARGEST_MOVE)
-        return RUNAWAY if is_far else status
+        return RUNAWAY if is_far or self._turns_over(dq) else status
+
+    def _turns_over(self, dq: FloatArray) -> bool:
+        """Whether dq turns a free body by pi or more: its next orientation does not tell by how much."""
+        starts = self.system.tree.i_v[self.system.tree.joint == FREE]
+        return any(np.linalg.norm(dq[i : i + 3]) >= np.pi for i in starts)
 
     def _is_balanced(self, Q: FloatArray, b: FloatArray, dq: FloatArray) -> bool:
         """Whether the objects' remaining inertia carries next to nothing; True for quasi-dynamic objects."""

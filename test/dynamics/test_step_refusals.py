@@ -40,6 +40,28 @@ def slot(tmp_path: Path) -> Callable[[float], System]:
     return make
 
 
+# A state of `allegro_pen`, 2 cm of command from rest: quaternion, position, joints; and its command.
+OVERTURNED_Q = [
+    *(0.9994, 0.0239, 0.0144, -0.0189, 0.0807, -0.0291, 0.0318, -0.0351, -0.0104, 0.0292, 0.056, 0.0008, -0.0292),
+    *(0.0375, 0.0105, -0.0033, 0.0005, 0.0029, -0.0202, 0.0064, -0.0345, 0.0254, 0.2517, -0.0065, -0.0161, -0.0231),
+]
+OVERTURNED_U = [
+    *(0.0185, -0.0296, 0.0667, 0.044, -0.0121, -0.0392, 0.0528, 0.0123, -0.0137, -0.0159, -0.0096, -0.0228, -0.0137),
+    *(-0.0387, -0.0064, 0.2408, -0.0473, -0.0365, -0.0295),
+]
+
+
+@pytest.mark.parametrize("formulation", ["log_barrier", "socp", "qp", "lcp"])
+def test_a_step_that_turns_a_body_by_more_than_half_a_turn_is_refused(formulation: str) -> None:
+    """Of 3.3 rad about an axis the next orientation shows 2.9 rad the other way."""
+    system = load_system("allegro_pen")
+    q = np.array(OVERTURNED_Q)
+    q[:4] /= np.linalg.norm(q[:4])
+    dynamics = ContactDynamics(system, formulation, regularization="quasidynamic")
+    assert dynamics.step(q, np.array(OVERTURNED_U)).status == "runaway"
+    assert dynamics.step(q, q[system.n_q_u :]).status != "runaway"
+
+
 @pytest.mark.parametrize("what", ["q", "u"])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_values_that_are_not_finite_are_refused(what: str, value: float, allegro: System) -> None:
