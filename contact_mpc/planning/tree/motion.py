@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.planning.tree.growth.regrasp_motion import MOST_STEPS, make_regrasp, make_step, make_steps, stays_out
 from contact_mpc.planning.tree.planner import TreePlanner
+from contact_mpc.planning.tree.steering import divide_commands
 from contact_mpc.settings.arrays import FloatArray
 
 BoolArray = NDArray[np.bool_]
@@ -70,23 +71,13 @@ class Motion:
         if np.any((commands < system.q_min) | (commands > system.q_max)):
             return False
         if not is_free:
-            commands = self._divide(commands)
+            commands = divide_commands(commands, self.u, self.planner.problem.file.plan_step_rad)
         if self.dynamics is not None:
             return all(self._step(self.dynamics, row, is_free) for row in commands)
         planner, steps = self.planner, make_steps(len(commands), len(self.u))
         return all(
             make_step(planner.model, planner.newton, planner.growth, row, self.q, self.u, steps) for row in commands
         )
-
-    def _divide(self, commands: FloatArray) -> FloatArray:
-        """Return commands with rows between them, such that none changes by more than the problem's step of plans."""
-        rows, before = [], self.u
-        for row in commands:
-            change = float(np.max(np.abs(row - before), initial=0.0))
-            count = max(1, int(np.ceil(change / self.planner.problem.file.plan_step_rad - 1e-9)))
-            rows += [before + (row - before) * (k / count) for k in range(1, count)] + [row]
-            before = row
-        return np.array(rows).reshape(-1, len(self.u))
 
     def _step(self, dynamics: ContactDynamics, u: FloatArray, is_free: bool) -> bool:
         planner, result = self.planner, dynamics.step(self.q, u)

@@ -66,7 +66,7 @@ class PartsConfig(BaseModel):
         description="distance from the goal up to which trees from one state share near_nodes: they find little there",
     )  # fmt: skip
     near_nodes: int = Field(
-        default=600, ge=1, le=1_000_000, description="nodes of all trees from one state so near to the goal"
+        default=1500, ge=1, le=1_000_000, description="nodes of all trees from one state so near to the goal"
     )
     attempts: int = Field(
         default=4, ge=1, le=100, description="seeds tried from one state before there is said to be no plan"

@@ -38,7 +38,7 @@ from contact_mpc.planning.tree.growth.metric import Metrics, local_distances_int
 from contact_mpc.planning.tree.growth.node import add_node, write_node
 from contact_mpc.planning.tree.growth.regrasp_edge import sample_contact
 from contact_mpc.planning.tree.problem import Problem, object_bounds, object_from_coordinates
-from contact_mpc.planning.tree.steering import Steering
+from contact_mpc.planning.tree.steering import Steering, divide_commands
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.named_arrays import allocate, copy_rows
 
@@ -298,7 +298,7 @@ class _Stages:
         commands = planner.steering.follow(tree.q[node], tree.u[node], way)
         if commands is None:
             return None
-        commands = commands[: self.nodes - size]
+        commands = divide_commands(commands, tree.u[node], planner.problem.file.plan_step_rad)[: self.nodes - size]
         add_steps(planner.model, planner.newton, tree, self.growth, node, commands, planner.goal)
         return int(tree.size[0]) - 1 if tree.size[0] > size else None
 

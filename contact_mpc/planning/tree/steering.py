@@ -50,3 +50,18 @@ class Steering:
         u_ref = np.tile(u, (len(way) - 1, 1)) if first is None else first
         found = optimise_commands(self.problem.system, self.model, TrackingProblem(q, u, way, u_ref), self.config)
         return found.horizon.u.copy() if found.is_feasible else None
+
+
+def divide_commands(commands: FloatArray, before: FloatArray, most_rad: float) -> FloatArray:
+    """Return commands (n, n_a) with rows between them, such that none changes by more than most_rad (m for slides).
+
+    The first one comes after the command `before`. A step's geometry is linear: one in which a finger moves by 20 cm may
+    push what the finger never touches.
+    """
+    rows = []
+    for row in commands:
+        change = float(np.max(np.abs(row - before), initial=0.0))
+        count = max(1, int(np.ceil(change / most_rad - 1e-9)))
+        rows += [before + (row - before) * (k / count) for k in range(1, count)] + [row]
+        before = row
+    return np.array(rows).reshape(-1, commands.shape[1])

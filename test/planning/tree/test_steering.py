@@ -1,14 +1,17 @@
-"""Steering's straight way: from where the object is to its goal, slow at both ends, with the joints where they are."""
+"""Steering: its way is straight and slow at both ends, the joints stay where they are, its commands are divided."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.planning.tree.problem import Problem, load_problem
 from contact_mpc.planning.tree.search_config import SearchConfig
-from contact_mpc.planning.tree.steering import Steering
+from contact_mpc.planning.tree.steering import Steering, divide_commands
 
 
 @pytest.fixture(scope="module")
@@ -37,3 +40,19 @@ def test_steps_follow_the_distance_within_their_bounds(problem: Problem, distanc
     q, goal = problem.configuration(problem.start_u), problem.configuration(problem.goal_u)
     short = steering(problem, radians_per_step=0.1, fewest_steps=4, most_steps=12)
     assert len(short.straight_way(q, goal, distance)) == steps + 1
+
+
+@given(arrays(float, (4, 2), elements=st.floats(-3.0, 3.0)), st.floats(0.01, 5.0))
+def test_divided_commands_change_by_little_and_pass_through_all(commands: np.ndarray, most_rad: float) -> None:
+    before = np.zeros(2)
+    rows = divide_commands(commands, before, most_rad)
+    assert np.max(np.abs(np.diff(rows, axis=0, prepend=before[None]))) <= most_rad * (1.0 + 1e-6)
+    assert len(rows) <= len(commands) + np.sum(np.abs(np.diff(commands, axis=0, prepend=before[None]))) / most_rad
+    places = iter(rows)
+    assert all(any(np.array_equal(row, place) for place in places) for row in commands)
+
+
+def test_few_commands_and_small_ones_stay_as_they_are() -> None:
+    commands = np.array([[0.1, 0.0], [0.2, -0.1]])
+    assert np.array_equal(divide_commands(commands, np.zeros(2), 0.1), commands)
+    assert divide_commands(commands[:0], np.zeros(2), 0.1).shape == (0, 2)
