@@ -7,8 +7,15 @@ at the start is that of the task's start posture, not the measured one, so that 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from contact_mpc.bags.poses import IntArray, angles_deg, interpolate, interpolate_quaternions, rotation_vectors
+from contact_mpc.bags.poses import (
+    IntArray,
+    angles_deg,
+    interpolate,
+    interpolate_quaternions,
+    rotation_vectors,
+)
 from contact_mpc.bags.record import OdometrySeries, RunRecord
 from contact_mpc.errors import BagError
 from contact_mpc.model.rotations import matrix_to_quaternion, quaternion_to_matrix
@@ -115,6 +122,12 @@ def evaluate_object(record: RunRecord, task: TaskConfig) -> ObjectEvaluation:
     started = [message.stamp_ns for message in record.references if len(message.times_s)]
     start_ns = started[-1] if started else int(judged.t_ns[0])
     motion_end_ns = start_ns + round(task.duration_s * NS_PER_S)
+    hold_ns = round(task.hold_s * NS_PER_S)
+    goal_angle_deg = angles_deg(judged.quaternion_wxyz, goal.quaternion_wxyz)
+    goal_distance_m = np.linalg.norm(judged.position_m - goal.position_m, axis=1)
+    if task.has_open_end:
+        is_met = (goal_angle_deg <= task.tolerance_deg) & (1e3 * goal_distance_m <= task.tolerance_mm)
+        motion_end_ns = min(motion_end_ns, _settled_ns(judged.t_ns, is_met, hold_ns))
     followed = goal if reference is None else reference
     return ObjectEvaluation(
         start=start,
@@ -125,11 +138,19 @@ def evaluate_object(record: RunRecord, task: TaskConfig) -> ObjectEvaluation:
         source="plant" if truth is not None else "estimate",
         start_ns=start_ns,
         motion_end_ns=motion_end_ns,
-        end_ns=motion_end_ns + round(task.hold_s * NS_PER_S),
-        goal_angle_deg=angles_deg(judged.quaternion_wxyz, goal.quaternion_wxyz),
-        goal_distance_m=np.linalg.norm(judged.position_m - goal.position_m, axis=1),
+        end_ns=motion_end_ns + hold_ns,
+        goal_angle_deg=goal_angle_deg,
+        goal_distance_m=goal_distance_m,
         reference_distance_m=np.linalg.norm(judged.position_m - followed.at(judged.t_ns).position_m, axis=1),
     )
+
+
+def _settled_ns(t_ns: IntArray, is_met: NDArray[np.bool_], hold_ns: int) -> int:
+    """Return from when on the goal was met at t_ns (n,) for hold_ns, for the last time; the end of time where never."""
+    unmet = np.flatnonzero(~is_met)
+    first = int(unmet[-1]) + 1 if len(unmet) else 0
+    held = first < len(t_ns) and int(t_ns[-1]) - int(t_ns[first]) >= hold_ns
+    return int(t_ns[-1]) - hold_ns if held else int(np.iinfo(np.int64).max)
 
 
 def task_poses(task: TaskConfig) -> tuple[PoseTrack, PoseTrack]:

@@ -13,10 +13,11 @@ import numpy as np
 from contact_mpc.bags.recompute_estimates import Advance
 from contact_mpc.bags.record import ObjectTrajectoryMessage, RunRecord, TrajectoryMessage
 from contact_mpc.bags.sources import node_config, node_parameters
-from contact_mpc.control.controller import Controller, ControllerSetup
+from contact_mpc.control.controller import Controller, ControllerSetup, Patience
 from contact_mpc.control.tracking.comparison.config import ComparisonConfig
 from contact_mpc.control.tracking.config import TrackerConfig
 from contact_mpc.control.tracking.follower import Reference
+from contact_mpc.control.tracking.reorienter import PLANNING
 from contact_mpc.errors import BagError, InputError
 from contact_mpc.loop.controllers import make_controller
 from contact_mpc.model.rotations import quaternion_to_matrix
@@ -62,8 +63,11 @@ def recompute_plans(
     record: RunRecord, system: System, config: TrackerConfig, advance: Advance
 ) -> Iterator[tuple[TrajectoryMessage, CommandPlan | None]]:
     """Yield every recorded plan with the recomputed one, None where the estimate is missing."""
-    tracker, estimates = make_controller(_setup(record, system, config)), _Estimates(record, system)
+    setup = _setup(record, system, config)
+    tracker, estimates = make_controller(setup), _Estimates(record, system)
     references, changes = _References(record, system), _parameter_changes(record)
+    searching = {item.stamp_ns for item in record.solve_status if item.message == PLANNING}
+    assert setup.patience is not None
     tracker.warm_up()
     tracker.reset()
     last_ns = -1
@@ -74,6 +78,7 @@ def recompute_plans(
         last_ns = recorded.stamp_ns
         if last_ns in changes:
             tracker.tune(changes[last_ns])
+        setup.patience.mode = "leave" if last_ns in searching else "wait"
         yield recorded, _recompute(tracker, estimates, references, recorded.stamp_ns)
         advance(number)
 
@@ -81,7 +86,8 @@ def recompute_plans(
 def _setup(record: RunRecord, system: System, config: TrackerConfig) -> ControllerSetup:
     """Return what the recorded controller was built from."""
     comparison = node_config(record, "mpc_tracker", ComparisonConfig, key="comparison")
-    return ControllerSetup(system, config, comparison, int(node_parameters(record, "mpc_tracker").get("seed", 0)))
+    seed = int(node_parameters(record, "mpc_tracker").get("seed", 0))
+    return ControllerSetup(system, config, comparison, seed, Patience("wait"))
 
 
 def _parameter_changes(record: RunRecord) -> dict[int | None, dict[str, float]]:

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -16,14 +16,32 @@ from contact_mpc.task.loop_records import EstimatedState
 from contact_mpc.task.plan import Plan
 
 
+@dataclass
+class Patience:
+    """Whether a step waits for what another process searches.
+
+    Attributes
+    ----------
+    mode : "look", "wait" or "leave"
+        Take what is there by now; wait for it, or leave it, as the recorded step did that is computed again.
+    """
+
+    mode: Literal["look", "wait", "leave"] = "look"
+
+
 @dataclass(frozen=True)
 class ControllerSetup:
-    """What a controller is built from: system, parameters, and the seed of one that draws at random."""
+    """What a controller is built from: system, parameters, and the seed of one that draws at random.
+
+    With `patience`, parts of long ways are searched by another process; without, by the step that needs them, which
+    then takes as long: right where no clock runs meanwhile.
+    """
 
     system: System
     config: TrackerConfig
     comparison: ComparisonConfig = field(default_factory=ComparisonConfig)
     seed: int = 0
+    patience: Patience | None = None
 
 
 class Controller(Protocol):

@@ -22,7 +22,7 @@ from contact_mpc.loop.config import LoopConfig, load_loop_config
 from contact_mpc.loop.confirmed_plan import confirm
 from contact_mpc.loop.log import ClosedLoopResult
 from contact_mpc.loop.plant_world import PlantWorld
-from contact_mpc.planning.plan_task import goal_of_plan, tolerances
+from contact_mpc.planning.plan_task import PARTS_S, PARTS_TIMES, goal_of_plan, tolerances
 from contact_mpc.planning.tree.problem import Problem
 from contact_mpc.planning.tree.segments import object_distance
 from contact_mpc.plants.common.perturbation import PlantPerturbation
@@ -39,7 +39,6 @@ WAYS = {  # by the controller that follows the plan
     "replanned": "reorient", "corrected": "reorient_rollouts",
 }  # fmt: skip
 REPLANNED = ("replanned", "corrected")
-REPLANNED_TIMES, REPLANNED_S = 3.0, 30.0  # time of an execution that plans again: so often the plan's, and so much more
 NEVER_DEG, NEVER_M, NEVER_S = 1e4, 1e3, 1e4
 
 
@@ -134,7 +133,7 @@ def execute(
         trial = draw_trial(seed, disturbance_of(problem), SensorConfig(), scale)
         return _play(problem, plan, way, engine, trial.perturbation)
     plan_s = float(plan.times_s[-1])
-    duration_s = REPLANNED_TIMES * plan_s + REPLANNED_S if way in REPLANNED else plan_s
+    duration_s = PARTS_TIMES * plan_s + PARTS_S if way in REPLANNED else plan_s
     task = task_of_plan(problem, plan, duration_s)
     config = loop_of(problem, task, way, engine, settings)
     perturbation = None

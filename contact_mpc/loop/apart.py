@@ -24,7 +24,7 @@ Work = Literal["plan", "loop"]
 _processes: dict[Work, ProcessPoolExecutor] = {}
 
 
-def _start() -> ProcessPoolExecutor:
+def start_process() -> ProcessPoolExecutor:
     """Return an executor of one fresh process, which Ctrl-C ends without a word."""
     return ProcessPoolExecutor(
         1,
@@ -38,7 +38,7 @@ def _start() -> ProcessPoolExecutor:
 @contextmanager
 def fresh_process() -> Iterator[ProcessPoolExecutor]:
     """Yield an executor of one fresh process, which ends with the block."""
-    pool = _start()
+    pool = start_process()
     try:
         yield pool
     finally:
@@ -54,7 +54,7 @@ def run_apart(kind: Work, work: Callable[P, T], *args: P.args, **kwargs: P.kwarg
         The process died; the next call starts another one.
     """
     if kind not in _processes:
-        _processes[kind] = _start()
+        _processes[kind] = start_process()
     pool = _processes[kind]
     try:
         return pool.submit(work, *args, **kwargs).result()

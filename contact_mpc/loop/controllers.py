@@ -6,6 +6,7 @@ two methods to write, see docs/tutorials/your_controller.md.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from contact_mpc.control.controller import Controller, ControllerSetup
 from contact_mpc.control.tracking.comparison.admm import AdmmMpc
@@ -14,8 +15,10 @@ from contact_mpc.control.tracking.config import TrackerConfig
 from contact_mpc.control.tracking.playback import Playback
 from contact_mpc.control.tracking.reorienter import Reorienting
 from contact_mpc.control.tracking.tracker import Tracker
+from contact_mpc.loop.background_segments import BackgroundSegments
 from contact_mpc.planning.methods import make_replanner, make_segment_planner
 from contact_mpc.settings.registry import Entry, Registry
+from contact_mpc.task.segment import SegmentPlanner
 
 HERE = "contact_mpc.loop.controllers"
 CONTROLLERS: Registry[Callable[[ControllerSetup], Controller]] = Registry(
@@ -70,17 +73,20 @@ def build_receding_horizon(setup: ControllerSetup) -> Controller:
 
 def build_reorienting(setup: ControllerSetup) -> Controller:
     """Return what goes to the reference's last pose by segments."""
-    return Reorienting(setup.system, setup.config, make_segment_planner(setup.config.task))
+    return _reorienting(setup, partial(make_segment_planner, setup.config.task))
 
 
 def build_reorienting_rollouts(setup: ControllerSetup) -> Controller:
     """Return what goes to the goal of a planning problem by trees, whose parts roll-outs correct."""
-    from contact_mpc.loop.confirmation import MujocoConfirmation
-    from contact_mpc.planning.parts import make_parts
-    from contact_mpc.planning.tree.problem import load_problem
+    from contact_mpc.loop.corrected_parts import load_parts
 
-    parts = make_parts(load_problem(setup.config.task), MujocoConfirmation(setup.system))
-    return Reorienting(setup.system, setup.config, parts)
+    return _reorienting(setup, partial(load_parts, setup.config.task))
+
+
+def _reorienting(setup: ControllerSetup, make: Callable[[], SegmentPlanner]) -> Controller:
+    """Return what follows segments that this process plans, or another one where the setup has patience."""
+    segments = make() if setup.patience is None else BackgroundSegments(make, setup.patience)
+    return Reorienting(setup.system, setup.config, segments)
 
 
 def build_one_step(setup: ControllerSetup) -> Controller:

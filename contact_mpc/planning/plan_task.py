@@ -16,11 +16,12 @@ from contact_mpc.planning.tree.problem import Problem, load_problem, with_goal
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.resources import resource_names
 from contact_mpc.task.plan import Plan
-from contact_mpc.task.task import Goal, TaskConfig, load_task
+from contact_mpc.task.task import FURTHEST_M, LONGEST_S, TREE_PARTS, Goal, TaskConfig, load_task
 
 TREE = "rrt"  # provenance["planner"] of plans that a tree made
 OF_PROBLEMS = (TREE, REGRASP)
 UNJUDGED_MM = 1000.0  # where no coordinate is a distance the position follows from the angles
+PARTS_TIMES, PARTS_S = 3.0, 30.0  # time of what is planned on the way: so often the plan's, and so much more
 SAME = 1e-6  # rad, m: what a task file may round of a start
 STARTS_RAD, STARTS_M = 0.02, 0.002  # of any coordinate: a plan that starts further from where its task does is refused
 
@@ -78,11 +79,15 @@ def goal_of_plan(problem: Problem, plan: Plan) -> Goal:
     return Goal(axis, float(np.rad2deg(angle)), p_goal - p)
 
 
-def write_plan_task(problem: Problem, plan: Plan, path: Path, hold_s: float | None = None) -> TaskConfig:
+def write_plan_task(
+    problem: Problem, plan: Plan, path: Path, hold_s: float | None = None, plan_file: Path | None = None
+) -> TaskConfig:
     """Write the task of a problem's plan to a YAML file and load it.
 
     The start is q_0 and u_0 of the plan; goal and tolerances are those of `goal_of_plan` and `tolerances`. That of a
-    plan by turns has name and planner of the task that turns the object, so that nodes plan each turn anew.
+    plan by turns has name and planner of the task that turns the object, so that nodes plan each turn anew. That of a
+    tree's plan which stands in `plan_file` names it, so that nodes correct its parts and plan them anew: it has more
+    time than the plan, and objects may be behind it by the whole way.
 
     Raises
     ------
@@ -117,6 +122,11 @@ def write_plan_task(problem: Problem, plan: Plan, path: Path, hold_s: float | No
     }
     if turning is not None:
         file["planner"] = dict(turning.planner)
+    elif plan_file is not None:
+        file["planner"] = {"method": TREE_PARTS, "problem": str(problem.path)}
+        file["reference"] = {"plan_file": str(plan_file.resolve())}
+        file["duration_s"] = min(PARTS_TIMES * float(plan.times_s[-1]) + PARTS_S, LONGEST_S)
+        file["drop_distance_m"] = min(parts.drop_distance_m + _extent(problem, plan), FURTHEST_M)
     path.write_text(yaml.safe_dump(file, sort_keys=False), encoding="utf-8")
     task = load_task(path)
     off = float(np.max(np.abs(system.difference(task.start_q, q))))
@@ -145,6 +155,12 @@ def require_start(task: TaskConfig, plan: Plan, source: Path | str) -> None:
             f"{source}: starts {rad:.3g} rad and {1e3 * m:.3g} mm away from the start of {task.path} (at most "
             f"{STARTS_RAD:g} rad, {1e3 * STARTS_M:g} mm); plan again from there"
         )
+
+
+def _extent(problem: Problem, plan: Plan) -> float:
+    """Return the diagonal of the box about the way of the object's frame, m."""
+    positions = np.array([problem.system.object_pose(q)[1] for q in plan.q])
+    return float(np.linalg.norm(np.ptp(positions, axis=0)))
 
 
 def _named(names: tuple[str, ...], values: FloatArray) -> dict[str, float]:

@@ -21,6 +21,9 @@ class Segment:
     rest_s: float = 0.0
 
 
+SEARCHING = Segment(None, reason="searching")  # by another process; to be asked for again
+
+
 class SegmentPlanner(Protocol):
     """What plans segments; a function of the calls since `begin`."""
 
@@ -28,4 +31,7 @@ class SegmentPlanner(Protocol):
         """Take the reference, of which the last pose of the objects is the goal."""
 
     def next_segment(self, q: FloatArray, u: FloatArray) -> Segment | None:
-        """Return the segment from the state q (n_q,) under the command u (n_a,); None where the goal is reached."""
+        """Return the segment from the state q (n_q,) under the command u (n_a,); None where the goal is reached.
+
+        `SEARCHING` where another process searches it: who asks lets the joints rest at u, and asks again.
+        """

@@ -18,6 +18,8 @@ from contact_mpc.settings.resources import resource
 from contact_mpc.settings.yaml_files import read_yaml, validate
 from contact_mpc.task.derived import derive_planner
 
+TREE_PARTS = "tree"  # planner.method of a task whose parts are planned on the way
+LONGEST_S, FURTHEST_M = 600.0, 10.0  # of a motion, and of an object from its reference
 GOAL_STREAM = 1  # of a trial's seed: its goal is drawn apart from its disturbances
 AxisName = Literal["+x", "-x", "+y", "-y", "+z", "-z"]
 AXES_W: dict[str, tuple[float, float, float]] = {
@@ -76,12 +78,15 @@ class TaskFile(_Frozen):
     system: FileName = Field(description="name of a system or path of its YAML")
     start: StartConfig | None = Field(default=None, description="none: `plan --grasp` finds one about the system's own")
     goal: GoalConfig
-    duration_s: float = Field(gt=0.0, le=600.0, description="time of the motion, s")
+    duration_s: float = Field(gt=0.0, le=LONGEST_S, description="time of the motion, s")
     hold_s: float = Field(ge=0.0, le=600.0, description="time to hold at the goal, s")
     tolerance_deg: float = Field(gt=0.0, le=180.0)
     tolerance_mm: float = Field(gt=0.0, le=1000.0)
     drop_distance_m: float = Field(
-        default=0.05, gt=0.0, le=10.0, description="the object counts as dropped further than this from the reference"
+        default=0.05,
+        gt=0.0,
+        le=FURTHEST_M,
+        description="the object counts as dropped further than this from the reference",
     )
     planner: dict[str, Any] = Field(default_factory=dict, description="parameters of the trajectory optimisation")
     reference: ReferenceConfig | None = Field(default=None, description="source of the plan; optimised where left out")
@@ -132,6 +137,11 @@ class TaskConfig:
     has_random_goal: bool = False
     has_start: bool = True
     nodes: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def has_open_end(self) -> bool:
+        """Whether duration_s is a limit: parts are planned on the way, and it ends once the goal is held for hold_s."""
+        return bool(self.planner.get("method") == TREE_PARTS)
 
     def with_random_goal(self, seed: int) -> Self:
         """Return the task with the rotation of its goal drawn uniformly from SO(3)."""

@@ -75,6 +75,21 @@ def test_run_that_ends_before_the_hold_is_not_complete(metrics_of):
     assert metrics.angle_error_deg == pytest.approx(0.0, abs=ROUND_OFF_DEG)
 
 
+def test_a_run_with_an_open_end_is_complete_once_the_goal_was_held(synthetic_run, finger_system, finger_task, tmp_path):
+    """Its duration is a limit: the same bag that ends before the hold of a task with a fixed time."""
+    early = read_run(synthetic_run().write(tmp_path / "run"))
+    longer = replace(finger_task, duration_s=finger_task.duration_s + 5.0)
+    assert not compute_metrics(early, finger_system, longer).completed
+    open_end = replace(longer, planner={"method": "tree"})
+    metrics = compute_metrics(early, finger_system, open_end)
+    assert metrics.completed and metrics.goal_met
+    assert metrics.worst_hold_angle_error_deg == pytest.approx(0.0, abs=ROUND_OFF_DEG)
+    short = read_run(synthetic_run(hold_s=0.1).write(tmp_path / "short"))
+    assert not compute_metrics(short, finger_system, open_end).completed
+    away = compute_metrics(read_run(synthetic_run(turn_deg=20.0).write(tmp_path / "away")), finger_system, open_end)
+    assert not away.completed and not away.goal_met
+
+
 def test_searches_for_a_plan_in_vain_are_counted_and_shown(synthetic_run, finger_system, finger_task, tmp_path):
     record = read_run(synthetic_run().write(tmp_path / "run"))
     assert compute_metrics(record, finger_system, finger_task).failed_replans == 0

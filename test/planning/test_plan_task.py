@@ -10,6 +10,8 @@ from contact_mpc.cli.run.problem_plan import ProblemRun, is_problem_plan, task_o
 from contact_mpc.errors import PlanError
 from contact_mpc.planning.parts import plan_of_turns
 from contact_mpc.planning.plan_task import (
+    PARTS_S,
+    PARTS_TIMES,
     STARTS_M,
     STARTS_RAD,
     problem_of_plan,
@@ -70,6 +72,22 @@ def test_a_plan_file_of_a_tree_becomes_a_task_in_the_folder_of_the_run(tmp_path:
     run = ProblemRun("planar_pushing", method=None, seed=0, hold_s=None, stored=(path, plan))
     task = task_of_problem(run, plan, path, tmp_path)
     assert task.path == (tmp_path / "task.yaml").resolve()
+    assert task.has_open_end and task.reference is not None
+    assert task.reference.plan_file == str(path.resolve())
+    assert problem_of_plan(task.planner["problem"], plan).path == problem.path
+    assert task.duration_s == PARTS_TIMES * 2.5 + PARTS_S  # what misses is planned again
+
+
+def test_an_object_may_be_behind_a_plan_that_waits_by_its_whole_way(tmp_path: Path) -> None:
+    problem = load_problem("planar_pushing")
+    plan = standing_plan(problem)
+    q = plan.q.copy()
+    q[1, : problem.system.n_q_u] = problem.goal_u
+    moving = replace(plan, q=q)
+    way_m = np.linalg.norm(problem.system.object_pose(q[1])[1] - problem.system.object_pose(q[0])[1])
+    task = write_plan_task(problem, moving, tmp_path / "task.yaml", plan_file=tmp_path / "plan.npz")
+    assert task.drop_distance_m == pytest.approx(problem.file.parts.drop_distance_m + way_m)
+    assert not write_plan_task(problem, moving, tmp_path / "played.yaml").has_open_end
 
 
 def test_nodes_turn_by_what_made_a_plan_of_turns(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def task_of_problem(asked: ProblemRun, plan: Plan, path: Path, folder: Path) -> 
     """
     problem = problem_of_plan(asked.name, plan)
     check_plan(path, plan, problem.system)
-    return write_plan_task(problem, plan, folder.resolve() / TASK_FILE, asked.hold_s)
+    return write_plan_task(problem, plan, folder.resolve() / TASK_FILE, asked.hold_s, path)
 
 
 def write_problem_plan(asked: ProblemRun, folder: Path) -> tuple[Path, Plan]:

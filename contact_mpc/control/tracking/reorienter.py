@@ -3,7 +3,8 @@
 A segment is followed by the tracker (the object is held and moves) or played back (fingers let go and grip anew). When
 a segment has ended, the planner says what comes next from the estimated state, so that what one segment missed the
 next makes good; while it plans, the last command stays in force. Everything is a function of the states that were
-given, so that a recorded run can be recomputed.
+given and, where another process plans, of the steps at which its answers were taken, so that a recorded run can be
+recomputed.
 """
 
 import time
@@ -30,11 +31,12 @@ from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.loop_records import CommandPlan, EstimatedState
-from contact_mpc.task.segment import Segment, SegmentPlanner
+from contact_mpc.task.plan import Plan
+from contact_mpc.task.segment import SEARCHING, Segment, SegmentPlanner
 
 SETTLE_NS = 300_000_000  # a segment rests at its end so long before the next begins
 REST_M_S, REST_RAD_S = 2e-3, 0.02  # speed of an object that counts as at rest
-REGRASPING, NO_SEGMENT = "regrasping", "no_segment"
+REGRASPING, PLANNING, NO_SEGMENT = "regrasping", "planning", "no_segment"
 
 
 class Reorienting:
@@ -55,6 +57,7 @@ class Reorienting:
         self._reference: Reference | None = None
         self._segment: Segment | None = None
         self._end_ns = 0
+        self._is_searching = False
         self._last: CommandPlan | None = None
         self._failure = ""
 
@@ -69,7 +72,7 @@ class Reorienting:
     def reset(self) -> None:
         """Forget the segment: the next state begins a new one."""
         self._tracker.reset()
-        self._segment, self._last, self._failure = None, None, ""
+        self._segment, self._last, self._failure, self._is_searching = None, None, "", False
 
     def set_reference(self, reference: Reference | None) -> None:
         """Go to the last pose of another reference from now on; None holds."""
@@ -90,7 +93,7 @@ class Reorienting:
             return self._hold(state, BAD_STATE)
         if self._failure:
             return self._hold(state, self._failure)
-        if self._segment is None or (state.t_ns >= self._end_ns and self._is_at_rest(state)):
+        if self._is_due(state):
             self._go_on(state)
         output = self._follow(state)
         if output.status in (OBJECT_LOST, NOT_FOLLOWING):  # from the segment: let go and grip anew where it is now
@@ -101,11 +104,24 @@ class Reorienting:
             self._last = output.plan
         return replace(output, solve_ms=1e3 * (time.perf_counter() - started))
 
+    def _is_due(self, state: EstimatedState) -> bool:
+        """Whether to ask for the next segment."""
+        if self._segment is None or self._is_searching:
+            return True
+        return state.t_ns >= self._end_ns and self._is_at_rest(state)
+
     def _go_on(self, state: EstimatedState) -> None:
         """Begin the next segment at the state; without one the last goes on resting at its end."""
-        u = self._command_at(state.t_ns)
+        u, was_searching = self._command_at(state.t_ns), self._is_searching
         segment = self._planner.next_segment(state.q, u)
+        self._is_searching = segment is SEARCHING
+        if self._is_searching:
+            if not was_searching:
+                self._rest(state, u)
+            return
         if segment is None:
+            if was_searching:  # at the goal: it looks again in a while
+                self._end_ns = state.t_ns + SETTLE_NS
             return
         if segment.plan is None:
             self._failure = f"{NO_SEGMENT}: {segment.reason}"
@@ -118,6 +134,13 @@ class Reorienting:
             self._tracker.go_on_from(self._last)
         else:
             self._player.set_reference(reference)
+
+    def _rest(self, state: EstimatedState, u: FloatArray) -> None:
+        """Play the command u (n_a,) from the state on, until there is something else."""
+        q, u = np.tile(state.q, (2, 1)), np.tile(u, (2, 1))
+        plan = Plan(np.array([0.0, 1.0]), q, u, np.zeros_like(u), np.zeros((2, 0, 3)))
+        self._segment = Segment(plan, is_tracked=False)
+        self._player.set_reference(Reference(state.t_ns, plan))
 
     def _is_at_rest(self, state: EstimatedState) -> bool:
         """Whether the objects rest, or have been waited for long enough."""
@@ -132,7 +155,7 @@ class Reorienting:
             return self._hold(state, self._failure or OK)
         if self._segment.is_tracked:
             return self._tracker.step(state)
-        return replace(self._player.step(state), status=REGRASPING)
+        return replace(self._player.step(state), status=PLANNING if self._is_searching else REGRASPING)
 
     def _command_at(self, t_ns: int) -> FloatArray:
         """Return the command in force at t_ns: that of the last plan, of the reference before the first."""

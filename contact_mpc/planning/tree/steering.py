@@ -55,7 +55,7 @@ class Steering:
 def divide_commands(commands: FloatArray, before: FloatArray, most_rad: float) -> FloatArray:
     """Return commands (n, n_a) with rows between them, such that none changes by more than most_rad (m for slides).
 
-    The first one comes after the command `before`. A step's geometry is linear: one in which a finger moves by 20 cm may
+    They come after the command `before`. A step's geometry is linear: one in which a finger moves by 20 cm may
     push what the finger never touches.
     """
     rows = []

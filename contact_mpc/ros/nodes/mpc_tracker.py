@@ -19,7 +19,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
-from contact_mpc.control.controller import ControllerSetup
+from contact_mpc.control.controller import ControllerSetup, Patience
 from contact_mpc.control.tracking.comparison.config import ComparisonConfig
 from contact_mpc.control.tracking.config import TrackerConfig
 from contact_mpc.control.tracking.follower import LAGGING, NO_REFERENCE, Reference
@@ -67,7 +67,7 @@ class MpcTrackerNode(ContactNode):
         config: MpcTrackerConfig = self.config
         self._system = load_system(config.system)
         self._order = messages.JointOrder(self._system.joint_names)
-        self._tracker = make_controller(ControllerSetup(self._system, config, config.comparison, config.seed))
+        self._tracker = make_controller(self._setup())
         self._tracker.warm_up()
         self._period_ns = self._tracker.period_ns
         self._reset()
@@ -79,6 +79,15 @@ class MpcTrackerNode(ContactNode):
         self.subscribe_topic("object_reference", self._take_half_reference)
         self.subscribe_topic("state_estimator/joint_states", lambda data: self._on_state(data, JOINTS), raw=True)
         self.subscribe_topic("state_estimator/object_odom", lambda data: self._on_state(data, ODOMETRY), raw=True)
+
+    def _setup(self) -> ControllerSetup:
+        """Return what the controller is built from; where a clock runs no tick waits for a search.
+
+        A process of its own searches in lockstep, too: its roundings are those of a replay.
+        """
+        config: MpcTrackerConfig = self.config
+        patience = Patience("look" if config.clock == "realtime" else "wait")
+        return ControllerSetup(self._system, config, config.comparison, config.seed, patience)
 
     def activate(self) -> None:
         """Begin without memory of earlier states; a reference that was received stays."""

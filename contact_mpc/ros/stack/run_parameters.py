@@ -31,6 +31,8 @@ from contact_mpc.version import __version__
 PROGRESS_PERIOD_S = 0.1  # runs end on its multiples, where the recorder reports how far it is
 DEFAULT_START_DELAY_S = 0.3
 SESSION_BYTES = 8
+SEARCH_S = 600.0  # of wall clock that lockstep waits for parts that are planned on the way
+PARTS_CONTROLLER = "reorient_rollouts"
 CONFIGS = {
     "state_estimator": ("contact_mpc.ros.nodes.state_estimator", "StateEstimatorConfig"),
     "mpc_tracker": ("contact_mpc.ros.nodes.mpc_tracker", "MpcTrackerConfig"),
@@ -97,6 +99,8 @@ def build_parameters(task: TaskConfig, options: RunOptions, folder: Path, plan_f
     for name in ("mpc_tracker", "command_bridge"):
         parameters[name].setdefault("session", session)
     parameters["command_bridge"].setdefault("simulated", options.has_plant)
+    if task.has_open_end:
+        _plan_on_the_way(parameters)
     _apply_settings(parameters, options.settings)
     shared = {"system": str(task.system.path), "clock": options.clock, "recorded": options.recorded}
     for values in parameters.values():
@@ -121,6 +125,14 @@ def build_parameters(task: TaskConfig, options: RunOptions, folder: Path, plan_f
     check_values(parameters, resource("nodes", options.parameter_file))
     task.system.gains(_value(parameters, "command_bridge", "gain_set"))
     return parameters
+
+
+def _plan_on_the_way(parameters: dict[str, dict[str, Any]]) -> None:
+    """Follow parts that roll-outs correct, for which lockstep waits, unless the files say otherwise."""
+    parameters["mpc_tracker"].setdefault("controller", PARTS_CONTROLLER)
+    parameters["command_bridge"].setdefault("plan_wait_s", SEARCH_S)
+    if "plant" in parameters:
+        parameters["plant"].setdefault("command_timeout_s", SEARCH_S)
 
 
 def _apply_settings(parameters: dict[str, dict[str, Any]], settings: Sequence[str]) -> None:

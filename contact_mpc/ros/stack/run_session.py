@@ -17,12 +17,14 @@ from contact_mpc.errors import InputError, StackError
 from contact_mpc.model.rotations import rotation_log
 from contact_mpc.plants.common.plant import T0_NS
 from contact_mpc.ros.messages import conversions as messages
+from contact_mpc.ros.stack.run_parameters import SEARCH_S
 from contact_mpc.ros.stack.stack import HERE, Placement, Stack, StackSpec
 from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.task import TaskConfig
 
 POLL_S = 0.1
 STALL_TIMEOUT_S = 60.0
+SPARE_NS = NS_PER_S // 2  # that an open end comes after the hold: clock and pose are not of one instant
 DRAIN_S = 0.2  # for the answers to the last state, on their way to the recorder
 NEWEST = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
 
@@ -72,6 +74,8 @@ class RunSession:
         self._is_lockstep = parameters["plant"]["clock"] == "lockstep"
         self._goal = task.goal_pose()
         self._clock_ns = self._written_ns = 0
+        self._met_ns: int | None = None  # since when the goal of a task with an open end is met
+        self._stall_s = STALL_TIMEOUT_S + (SEARCH_S if task.has_open_end else 0.0)
         self._pose: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
         namespace = "/" + task.system.config.robots[0].name
         self.stack = Stack(StackSpec(namespace, parameters, folder, domain, placement=placement))
@@ -111,7 +115,7 @@ class RunSession:
             now_s = time.monotonic()
             if self._clock_ns + self._written_ns > newest_ns:
                 newest_ns, progress_s = self._clock_ns + self._written_ns, now_s
-            elif now_s - progress_s > STALL_TIMEOUT_S:
+            elif now_s - progress_s > self._stall_s:
                 raise StackError(
                     f"simulated time stands still at {self._clock_ns * 1e-9:.3f} s; see the logs of the nodes"
                 )
@@ -120,7 +124,9 @@ class RunSession:
 
     def _is_finished(self) -> bool:
         recorded_ns = self._written_ns if self._is_lockstep else self._clock_ns
-        return min(self._clock_ns, recorded_ns) >= self._end_ns
+        hold_ns = round(self._task.hold_s * NS_PER_S) + SPARE_NS
+        end_ns = self._end_ns if self._met_ns is None else min(self._end_ns, self._met_ns + hold_ns)
+        return min(self._clock_ns, recorded_ns) >= end_ns
 
     def _progress(self, wall_s: float) -> RunProgress:
         angle_deg = distance_mm = float("nan")
@@ -129,6 +135,9 @@ class RunSession:
             R_WB, p_WB = self._pose
             angle_deg = float(np.degrees(np.linalg.norm(rotation_log(np.ascontiguousarray(R_WB @ R_goal.T)))))
             distance_mm = 1e3 * float(np.linalg.norm(p_WB - p_goal))
+        if self._task.has_open_end:
+            is_met = angle_deg <= self._task.tolerance_deg and distance_mm <= self._task.tolerance_mm
+            self._met_ns = (self._met_ns or self._clock_ns) if is_met else None
         return RunProgress(max(self._clock_ns - T0_NS, 0) * 1e-9, wall_s, angle_deg, distance_mm)
 
     def _on_clock(self, message: Clock) -> None:

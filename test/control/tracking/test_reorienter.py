@@ -5,10 +5,10 @@ import pytest
 
 from contact_mpc.control.tracking.config import TrackerConfig
 from contact_mpc.control.tracking.follower import BAD_STATE, NO_REFERENCE, OK, Reference
-from contact_mpc.control.tracking.reorienter import NO_SEGMENT, REGRASPING, Reorienting
+from contact_mpc.control.tracking.reorienter import NO_SEGMENT, PLANNING, REGRASPING, Reorienting
 from contact_mpc.task.loop_records import EstimatedState
 from contact_mpc.task.plan import Plan
-from contact_mpc.task.segment import Segment
+from contact_mpc.task.segment import SEARCHING, Segment
 from contact_mpc.task.task import TaskConfig, load_task
 
 CONFIG = TrackerConfig(controller="reorient", horizon_steps=2)
@@ -64,6 +64,21 @@ def test_segments_follow_each_other_with_continuous_commands(task: TaskConfig) -
     assert np.allclose(planner.asked[1][1], task.start_u + 0.01)  # the next is planned from the command in force
     assert np.allclose(outputs[11].plan.u[0], task.start_u + 0.01)
     assert len(planner.asked) >= 3  # having arrived it rests, and looks again
+
+
+def test_while_another_process_searches_the_joints_rest_at_the_command_it_was_asked_under(task: TaskConfig) -> None:
+    moved = Segment(rest(task, 0.2, 0.01), is_tracked=False)
+    planner, outputs = run(task, [SEARCHING, SEARCHING, moved, SEARCHING, SEARCHING, SEARCHING, None], 23)
+    statuses = [output.status for output in outputs]
+    assert statuses[1:13] == [PLANNING] * 2 + [REGRASPING] * 10
+    assert statuses[13:17] == [PLANNING] * 3 + [REGRASPING]
+    for output in outputs[1:3]:
+        assert np.array_equal(output.plan.u, np.tile(task.start_u, (len(output.plan.u), 1)))
+    held = planner.asked[3][1]
+    assert np.allclose(held, task.start_u + 0.01) and all(np.array_equal(u, held) for _q, u in planner.asked[3:7])
+    for output in outputs[13:]:
+        assert np.array_equal(output.plan.u, np.tile(held, (len(output.plan.u), 1)))
+    assert len(planner.asked) == 8  # at the goal it looks again after 0.3 s, not at every step
 
 
 def test_without_a_segment_it_holds_and_says_why(task: TaskConfig) -> None:
