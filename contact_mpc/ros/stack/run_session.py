@@ -24,7 +24,7 @@ from contact_mpc.task.task import TaskConfig
 
 POLL_S = 0.1
 STALL_TIMEOUT_S = 60.0
-SPARE_NS = NS_PER_S // 2  # that an open end comes after the hold: clock and pose are not of one instant
+SPARE_NS = NS_PER_S // 10  # that an open end comes after the hold: clock and pose are not of one instant
 DRAIN_S = 0.2  # for the answers to the last state, on their way to the recorder
 NEWEST = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
 

@@ -19,6 +19,8 @@ pytest.importorskip("rclpy")
 pytest.importorskip("pydrake")
 
 from contact_mpc.bags.bag import read_run
+from contact_mpc.planning.tree.plan import provenance
+from contact_mpc.planning.tree.problem import load_problem, with_goal
 from contact_mpc.ros.stack.domain import DomainLease
 from contact_mpc.settings.resources import resource
 from contact_mpc.task.plan import Plan, save_plan
@@ -180,6 +182,32 @@ def test_the_commands_can_be_computed_again_from_the_bag(planar_result: dict[str
     done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["mpc_commands_max_abs_diff"] <= 1e-9
+
+
+def test_a_trees_plan_runs_part_by_part_until_the_goal_is_held_and_again_from_the_bag(
+    start: Callable[..., Run], tmp_path: Path
+) -> None:
+    """Its object begins at the goal: what plans parts has nothing to do, so that no tree grows here."""
+    problem = load_problem("planar_pushing")
+    starts = {name: float(item.start) for name, item in problem.file.objects.items()}
+    problem = with_goal(problem, starts)
+    system, file = problem.system, tmp_path / "plan.npz"
+    q = problem.configuration(problem.start_u)
+    u = np.clip(q[system.n_q_u :], system.q_min, system.q_max)
+    rows = np.stack([q, q]), np.stack([u, u]), np.zeros((2, system.n_a)), np.zeros((2, 1, 3))
+    save_plan(file, Plan(np.array([0.0, 20.0]), *rows, provenance(problem, (), 0)))
+    run = start("planar_pushing", "--plan", str(file), "--hold-s", "0.1", "--json").finish()
+    assert run.code == 0, run.stderr
+    result = json.loads(run.stdout)
+    record = read_run(Path(result["bag"]))
+    parameters = yaml.safe_load(record.metadata["parameters"])
+    tracker = next(values for name, values in parameters.items() if name.endswith("mpc_tracker"))
+    assert tracker["ros__parameters"]["controller"] == "reorient_rollouts"
+    assert record.joint_states is not None
+    assert 1e-9 * (record.joint_states.t_ns[-1] - record.joint_states.t_ns[0]) < 10.0  # of 90 s
+    command = [sys.executable, "-m", "contact_mpc", "replay", result["bag"], "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S)
+    assert done.returncode == 0 and json.loads(done.stdout)["mpc_commands_max_abs_diff"] == 0.0, done.stderr
 
 
 def test_the_allegro_hand_turns_the_ball(start: Callable[..., Run]) -> None:
