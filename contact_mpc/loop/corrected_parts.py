@@ -1,7 +1,12 @@
 """What plans the parts of a tree's plan: corrected by MuJoCo roll-outs, and planned anew where one misses."""
 
+from dataclasses import replace
+
+import numpy as np
+
 from contact_mpc.errors import ConfigError
 from contact_mpc.loop.confirmation import MujocoConfirmation
+from contact_mpc.model.system import System
 from contact_mpc.planning.methods import is_problem
 from contact_mpc.planning.parts import make_parts
 from contact_mpc.planning.plan_task import problem_of_plan
@@ -11,6 +16,8 @@ from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
 from contact_mpc.task.segment import Segment, SegmentPlanner
 from contact_mpc.task.task import load_task
+
+SPEED_SHARE = 0.9  # of the joints' limits of speed: the bridge refuses a plan beyond them
 
 
 def load_parts(name: str) -> SegmentPlanner:
@@ -29,28 +36,49 @@ def load_parts(name: str) -> SegmentPlanner:
         The plan is of another system or version.
     """
     if is_problem(name):
-        problem = load_problem(name)
-        return make_parts(problem, MujocoConfirmation(problem.system))
-    task = load_task(name)
-    if not task.has_open_end:
-        raise ConfigError(
-            f"{task.path}: controller reorient_rollouts needs the plan of a tree; `run --method rrt` makes it"
-        )
-    plan = make_reference(task)
-    problem = problem_of_plan(str(task.planner["problem"]), plan)
-    return StoredParts(make_parts(problem, MujocoConfirmation(problem.system)), plan)
+        problem, plan = load_problem(name), None
+    else:
+        task = load_task(name)
+        if not task.has_open_end:
+            raise ConfigError(
+                f"{task.path}: controller reorient_rollouts needs the plan of a tree; `run --method rrt` makes it"
+            )
+        plan = make_reference(task)
+        problem = problem_of_plan(str(task.planner["problem"]), plan)
+    parts = make_parts(problem, MujocoConfirmation(problem.system), is_tracked=False)
+    return CorrectedParts(problem.system, parts, plan)
 
 
-class StoredParts:
-    """The parts of one stored plan: a reference that came over topics does not tell when fingers are free."""
+class CorrectedParts:
+    """Parts that are played as they were corrected, within the joints' speed limits.
 
-    def __init__(self, parts: SegmentPlanner, plan: Plan) -> None:
-        self._parts, self._plan = parts, plan
+    Parameters
+    ----------
+    system, parts
+        What moves, and what plans.
+    plan : Plan, optional
+        The plan to follow, for a reference that came over topics does not tell when fingers are free; that reference by
+        default.
+    """
 
-    def begin(self, _plan: Plan) -> None:
-        """Follow the stored plan from its start."""
-        self._parts.begin(self._plan)
+    def __init__(self, system: System, parts: SegmentPlanner, plan: Plan | None) -> None:
+        self._system, self._parts, self._plan = system, parts, plan
+
+    def begin(self, plan: Plan) -> None:
+        """Follow the plan from its start."""
+        self._parts.begin(plan if self._plan is None else self._plan)
 
     def next_segment(self, q: FloatArray, u: FloatArray) -> Segment | None:
         """See `SegmentPlanner`."""
-        return self._parts.next_segment(q, u)
+        segment = self._parts.next_segment(q, u)
+        if segment is None or segment.plan is None or segment.is_tracked:
+            return segment
+        return replace(segment, plan=slowed(segment.plan, SPEED_SHARE * self._system.v_max))
+
+
+def slowed(plan: Plan, v_max: FloatArray) -> Plan:
+    """Return a plan in as much more time as it needs for no command to change faster than v_max (n_a,), rad/s (m/s)."""
+    speed = np.abs(np.diff(plan.u, axis=0)) / np.diff(plan.times_s)[:, None]
+    factor = max(1.0, float(np.max(speed / v_max, initial=0.0)))
+    du = None if plan.du is None else plan.du / factor
+    return replace(plan, times_s=factor * plan.times_s, du=du) if factor > 1.0 else plan

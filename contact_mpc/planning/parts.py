@@ -17,11 +17,16 @@ from contact_mpc.task.task import TaskConfig, load_task
 REGRASP = "regrasp"  # provenance["planner"] of plans by turns, and planner.method of their tasks
 
 
-def make_parts(problem: Problem, physics: Physics | None = None, plans_again: bool = True) -> SegmentPlanner:
-    """Return what plans the parts of a problem; trees alone correct them in physics and may leave out to plan again."""
+def make_parts(
+    problem: Problem, physics: Physics | None = None, plans_again: bool = True, is_tracked: bool = True
+) -> SegmentPlanner:
+    """Return what plans the parts of a problem; trees alone correct them in physics and may leave out to plan again.
+
+    Where parts of trees are not tracked, they are played as they were corrected.
+    """
     if problem.file.turns is not None:
         return build_planner(turning_task(problem))
-    return TreeSegments(problem, physics=physics, plans_again=plans_again)
+    return TreeSegments(problem, is_tracked, physics, plans_again)
 
 
 def turning_task(problem: Problem) -> TaskConfig:

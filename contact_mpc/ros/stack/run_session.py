@@ -17,7 +17,7 @@ from contact_mpc.errors import InputError, StackError
 from contact_mpc.model.rotations import rotation_log
 from contact_mpc.plants.common.plant import T0_NS
 from contact_mpc.ros.messages import conversions as messages
-from contact_mpc.ros.stack.run_parameters import SEARCH_S
+from contact_mpc.ros.stack.run_parameters import DEFAULT_START_DELAY_S, SEARCH_S
 from contact_mpc.ros.stack.stack import HERE, Placement, Stack, StackSpec
 from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.task import TaskConfig
@@ -74,6 +74,8 @@ class RunSession:
         self._is_lockstep = parameters["plant"]["clock"] == "lockstep"
         self._goal = task.goal_pose()
         self._clock_ns = self._written_ns = 0
+        delay_s = parameters["trajectory_server"].get("start_delay_s", DEFAULT_START_DELAY_S)
+        self._start_ns = T0_NS + round(delay_s * NS_PER_S)
         self._met_ns: int | None = None  # since when the goal of a task with an open end is met
         self._stall_s = STALL_TIMEOUT_S + (SEARCH_S if task.has_open_end else 0.0)
         self._pose: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
@@ -137,6 +139,7 @@ class RunSession:
             distance_mm = 1e3 * float(np.linalg.norm(p_WB - p_goal))
         if self._task.has_open_end:
             is_met = angle_deg <= self._task.tolerance_deg and distance_mm <= self._task.tolerance_mm
+            is_met &= self._clock_ns >= self._start_ns
             self._met_ns = (self._met_ns or self._clock_ns) if is_met else None
         return RunProgress(max(self._clock_ns - T0_NS, 0) * 1e-9, wall_s, angle_deg, distance_mm)
 

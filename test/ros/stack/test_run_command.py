@@ -203,6 +203,7 @@ def test_a_trees_plan_runs_part_by_part_until_the_goal_is_held_and_again_from_th
     parameters = yaml.safe_load(record.metadata["parameters"])
     tracker = next(values for name, values in parameters.items() if name.endswith("mpc_tracker"))
     assert tracker["ros__parameters"]["controller"] == "reorient_rollouts"
+    assert any(item.message == "ok" for item in record.solve_status)  # at the goal: what plans parts was asked
     assert record.joint_states is not None
     assert 1e-9 * (record.joint_states.t_ns[-1] - record.joint_states.t_ns[0]) < 10.0  # of 90 s
     command = [sys.executable, "-m", "contact_mpc", "replay", result["bag"], "--json"]
