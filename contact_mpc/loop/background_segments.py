@@ -46,11 +46,13 @@ class BackgroundSegments:
 
     def next_segment(self, q: FloatArray, u: FloatArray) -> Segment | None:
         """Return what was found from the state q (n_q,) under the command u (n_a,), or `SEARCHING`."""
-        if self._search is not None and not np.array_equal(u, self._asked_u) and self._search.done():
-            self._search = None  # from a command that is no longer in force
+        mode = self._patience.mode
+        if self._search is not None and not np.array_equal(u, self._asked_u):
+            if mode == "wait" or self._search.done():  # of a command that is no longer in force
+                self._search.exception()
+                self._search = None
         if self._search is None:
             self._search, self._asked_u = self._process.submit(_next, q, u), u.copy()
-        mode = self._patience.mode
         if mode == "leave" or (mode == "look" and not self._search.done()):
             return SEARCHING
         search, self._search = self._search, None

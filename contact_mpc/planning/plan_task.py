@@ -86,8 +86,9 @@ def write_plan_task(
 
     The start is q_0 and u_0 of the plan; goal and tolerances are those of `goal_of_plan` and `tolerances`. That of a
     plan by turns has name and planner of the task that turns the object, so that nodes plan each turn anew. That of a
-    tree's plan which stands in `plan_file` names it, so that nodes correct its parts and plan them anew: it has more
-    time than the plan, and objects may be behind it by the whole way.
+    tree's plan in `plan_file` names it, so that nodes correct its parts and plan them anew: it has more time than the
+    plan, and objects may be behind it by the whole way. Where its problem names a task that turns the object, it has
+    that name, for the nodes' parameters: turns of one grasp take the place of the tree's grips, which lose it.
 
     Raises
     ------
@@ -97,7 +98,9 @@ def write_plan_task(
     system, parts, (q, u) = problem.system, problem.file.parts, (plan.q[0], plan.u[0])
     R, p = system.object_pose(q)
     goal, (tolerance_deg, tolerance_mm) = goal_of_plan(problem, plan), tolerances(problem)
-    turning = turning_task(problem) if plan.provenance.get("planner") == REGRASP else None
+    is_of_tree = plan_file is not None and plan.provenance.get("planner") != REGRASP
+    is_turned = plan.provenance.get("planner") == REGRASP or (is_of_tree and problem.file.turns is not None)
+    turning = turning_task(problem) if is_turned else None
     made_by = f"{plan.provenance.get('planner', 'unknown planner')}, seed {plan.provenance.get('seed')}"
     file = {
         "name": problem.file.name if turning is None else turning.name,
@@ -120,13 +123,13 @@ def write_plan_task(
         "tolerance_mm": tolerance_mm,
         "drop_distance_m": parts.drop_distance_m,
     }
-    if turning is not None:
-        file["planner"] = dict(turning.planner)
-    elif plan_file is not None:
+    if is_of_tree and plan_file is not None:
         file["planner"] = {"method": TREE_PARTS, "problem": str(problem.path)}
         file["reference"] = {"plan_file": str(plan_file.resolve())}
         file["duration_s"] = min(PARTS_TIMES * float(plan.times_s[-1]) + PARTS_S, LONGEST_S)
         file["drop_distance_m"] = min(parts.drop_distance_m + _extent(problem, plan), FURTHEST_M)
+    elif turning is not None:
+        file["planner"] = dict(turning.planner)
     path.write_text(yaml.safe_dump(file, sort_keys=False), encoding="utf-8")
     task = load_task(path)
     off = float(np.max(np.abs(system.difference(task.start_q, q))))

@@ -96,6 +96,10 @@ def test_nodes_turn_by_what_made_a_plan_of_turns(tmp_path: Path) -> None:
     turning = load_task("allegro_ball_so3")
     assert (task.name, task.planner) == (turning.name, turning.planner)
     assert task.goal.angle_deg == pytest.approx(180.0)
+    grown = standing_plan(problem)  # by a tree: its grips lose the ball
+    ran = write_plan_task(problem, grown, tmp_path / "grown.yaml", plan_file=tmp_path / "plan.npz")
+    assert (ran.name, ran.has_open_end) == (turning.name, True)
+    assert write_plan_task(problem, grown, tmp_path / "played.yaml").name == "allegro_ball"
 
 
 def test_a_plan_of_another_method_starts_where_its_task_starts(tmp_path: Path) -> None:

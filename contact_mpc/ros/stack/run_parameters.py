@@ -129,7 +129,9 @@ def build_parameters(task: TaskConfig, options: RunOptions, folder: Path, plan_f
 
 def _plan_on_the_way(parameters: dict[str, dict[str, Any]]) -> None:
     """Follow parts that roll-outs correct, for which lockstep waits, unless the files say otherwise."""
-    parameters["mpc_tracker"].setdefault("controller", PARTS_CONTROLLER)
+    tracker = parameters["mpc_tracker"]
+    if tracker.get("controller", "reorient") == "reorient":
+        tracker["controller"] = PARTS_CONTROLLER
     parameters["command_bridge"].setdefault("plan_wait_s", SEARCH_S)
     if "plant" in parameters:
         parameters["plant"].setdefault("command_timeout_s", SEARCH_S)
