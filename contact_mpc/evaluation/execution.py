@@ -3,10 +3,9 @@
 Eight ways: `playback` plays the commands, `tracked` follows the plan by the tracker, `replanned` follows it part by
 part and plans again where the object is not where the plan has it (`contact_mpc.planning.tree.segments`), and
 `corrected` corrects each part by MuJoCo roll-outs before it is followed. `played` does so too, but nothing stands
-between plan and plant, and the true state is known between parts (`contact_mpc.loop.plant_world`); so do, to tell what
-the corrections are worth, `played_uncorrected`, `played_as_planned`: corrected, but neither mended nor planned again,
-and `played_once`: the whole plan open loop. The others run in the loop
-of `contact_mpc.loop.closed_loop`, with its sensors, estimator and bridge. The tracker never gives up here:
+between plan and plant, and the true state is known between parts (`contact_mpc.loop.parts.plant_world`); so do, to tell
+what the corrections are worth, `played_uncorrected`, `played_as_planned`: corrected, but neither mended nor planned
+again, and `played_once`: the whole plan open loop. The others run in the loop of `contact_mpc.loop.closed_loop`, with its sensors, estimator and bridge. The tracker never gives up here:
 what is asked is where a plan ends. Success is the true object within `plan_task.tolerances`.
 """
 
@@ -19,10 +18,10 @@ from contact_mpc.errors import PlanError, StackError
 from contact_mpc.evaluation.trials import Disturbance, draw_trial
 from contact_mpc.loop.closed_loop import ClosedLoop
 from contact_mpc.loop.config import LoopConfig, load_loop_config
-from contact_mpc.loop.confirmed_plan import confirm
 from contact_mpc.loop.log import ClosedLoopResult
-from contact_mpc.loop.plant_world import PlantWorld
-from contact_mpc.planning.plan_task import PARTS_S, PARTS_TIMES, goal_of_plan, tolerances
+from contact_mpc.loop.parts.confirmed_plan import confirm
+from contact_mpc.loop.parts.plant_world import PlantWorld
+from contact_mpc.planning.plan_task import goal_of_plan, tolerances
 from contact_mpc.planning.tree.problem import Problem
 from contact_mpc.planning.tree.segments import object_distance
 from contact_mpc.plants.common.perturbation import PlantPerturbation
@@ -133,7 +132,7 @@ def execute(
         trial = draw_trial(seed, disturbance_of(problem), SensorConfig(), scale)
         return _play(problem, plan, way, engine, trial.perturbation)
     plan_s = float(plan.times_s[-1])
-    duration_s = PARTS_TIMES * plan_s + PARTS_S if way in REPLANNED else plan_s
+    duration_s = problem.file.parts.longest_s(plan_s) if way in REPLANNED else plan_s
     task = task_of_plan(problem, plan, duration_s)
     config = loop_of(problem, task, way, engine, settings)
     perturbation = None
@@ -150,7 +149,7 @@ def execute(
 
 def _play(problem: Problem, plan: Plan, way: str, engine: str, perturbation: PlantPerturbation) -> Execution:
     """Play a plan, part by part or at once, in a plant whose state is known."""
-    from contact_mpc.loop.confirmation import MujocoConfirmation
+    from contact_mpc.loop.parts.confirmation import MujocoConfirmation
 
     task_of_plan(problem, plan)
     world = PlantWorld(engine, problem.system, plan.q[0], perturbation)

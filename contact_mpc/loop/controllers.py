@@ -15,7 +15,7 @@ from contact_mpc.control.tracking.config import TrackerConfig
 from contact_mpc.control.tracking.playback import Playback
 from contact_mpc.control.tracking.reorienter import Reorienting
 from contact_mpc.control.tracking.tracker import Tracker
-from contact_mpc.loop.background_segments import BackgroundSegments
+from contact_mpc.loop.parts.background_segments import BackgroundSegments
 from contact_mpc.planning.methods import make_replanner, make_segment_planner
 from contact_mpc.settings.registry import Entry, Registry
 from contact_mpc.task.segment import SegmentPlanner
@@ -78,7 +78,7 @@ def build_reorienting(setup: ControllerSetup) -> Controller:
 
 def build_reorienting_rollouts(setup: ControllerSetup) -> Controller:
     """Return what goes to the goal of a planning problem by trees, whose parts roll-outs correct."""
-    from contact_mpc.loop.corrected_parts import load_parts
+    from contact_mpc.loop.parts.corrected_parts import load_parts
 
     return _reorienting(setup, partial(load_parts, setup.config.task))
 

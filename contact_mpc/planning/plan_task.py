@@ -21,7 +21,6 @@ from contact_mpc.task.task import FURTHEST_M, LONGEST_S, TREE_PARTS, Goal, TaskC
 TREE = "rrt"  # provenance["planner"] of plans that a tree made
 OF_PROBLEMS = (TREE, REGRASP)
 UNJUDGED_MM = 1000.0  # where no coordinate is a distance the position follows from the angles
-PARTS_TIMES, PARTS_S = 3.0, 30.0  # time of what is planned on the way: so often the plan's, and so much more
 SAME = 1e-6  # rad, m: what a task file may round of a start
 STARTS_RAD, STARTS_M = 0.02, 0.002  # of any coordinate: a plan that starts further from where its task does is refused
 
@@ -126,7 +125,7 @@ def write_plan_task(
     if is_of_tree and plan_file is not None:
         file["planner"] = {"method": TREE_PARTS, "problem": str(problem.path)}
         file["reference"] = {"plan_file": str(plan_file.resolve())}
-        file["duration_s"] = min(PARTS_TIMES * float(plan.times_s[-1]) + PARTS_S, LONGEST_S)
+        file["duration_s"] = min(parts.longest_s(float(plan.times_s[-1])), LONGEST_S)
         file["drop_distance_m"] = min(parts.drop_distance_m + _extent(problem, plan), FURTHEST_M)
     elif turning is not None:
         file["planner"] = dict(turning.planner)

@@ -97,8 +97,8 @@ def candidate_seed(seed: int, k: int) -> int:
 
 def _confirmed(problem: Problem, found: GlobalPlan, seed: int) -> tuple[Plan, dict[str, Any]]:
     """Return the plan as MuJoCo has played it, and what that says, for the JSON result."""
-    from contact_mpc.loop.confirmation import MujocoConfirmation
-    from contact_mpc.loop.confirmed_plan import confirm_best
+    from contact_mpc.loop.parts.confirmation import MujocoConfirmation
+    from contact_mpc.loop.parts.confirmed_plan import confirm_best
 
     with Console(stderr=True).status("confirming in MuJoCo"):
         plans = candidates(problem, found.plan, seed)

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit
-from contact_mpc.loop.confirmed_plan import ConfirmedPlan
+from contact_mpc.loop.parts.confirmed_plan import ConfirmedPlan
 from contact_mpc.planning.parts import REGRASP
 from contact_mpc.planning.tree.problem import Problem
 from contact_mpc.task.plan import save_plan
@@ -20,7 +20,7 @@ from contact_mpc.task.plan import save_plan
 
 def turns_in_physics(problem: Problem) -> ConfirmedPlan:
     """Return the turns that lead to a problem's goal, as MuJoCo has played them."""
-    from contact_mpc.loop.confirmed_turns import confirm_turns  # MuJoCo, for such plans alone
+    from contact_mpc.loop.parts.confirmed_turns import confirm_turns  # MuJoCo, for such plans alone
 
     with Console(stderr=True).status("turns and new grasps, played in MuJoCo"):
         return confirm_turns(problem)

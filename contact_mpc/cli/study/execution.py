@@ -2,9 +2,9 @@
 
 Each problem of config/planning is planned by its tree, seed by seed, and each plan is executed in the plant from the
 plan's own start: open loop, tracked, with planning again from the measured state, and with parts corrected by MuJoCo
-roll-outs. Plans are those that MuJoCo has confirmed (`contact_mpc.loop.confirmed_plan`), unless --no-confirm. They and
-their executions are kept in a folder and used again, so that a study may be made in pieces. Disturbances are those of
-`evaluate`, drawn from the plan's seed.
+roll-outs. Plans are those that MuJoCo has confirmed (`contact_mpc.loop.parts.confirmed_plan`), unless --no-confirm.
+They and their executions are kept in a folder and used again, so that a study may be made in pieces. Disturbances are
+those of `evaluate`, drawn from the plan's seed.
 """
 
 import contact_mpc.cli.frame.single_thread  # noqa: F401, I001  before anything that imports numpy
@@ -28,9 +28,9 @@ from contact_mpc.evaluation.campaign import run_parallel
 from contact_mpc.evaluation.execution import WAYS, Execution, execute, to_row
 from contact_mpc.evaluation.execution_store import execution_key, load_execution, save_execution
 from contact_mpc.evaluation.statistics import wilson_interval
-from contact_mpc.loop.confirmation import MujocoConfirmation
-from contact_mpc.loop.confirmed_plan import confirm_best
-from contact_mpc.loop.confirmed_turns import confirm_turns
+from contact_mpc.loop.parts.confirmation import MujocoConfirmation
+from contact_mpc.loop.parts.confirmed_plan import confirm_best
+from contact_mpc.loop.parts.confirmed_turns import confirm_turns
 from contact_mpc.planning.tree.plan import GlobalPlan, plan_globally
 from contact_mpc.planning.tree.planner import TreePlanner
 from contact_mpc.planning.tree.problem import Problem, load_problem
@@ -148,7 +148,7 @@ def stored_plan(path: Path, seed: int, folder: Path, is_confirmed: bool = False)
     """Return the plan of a problem and seed, its CPU time, and why there is none; kept in the folder.
 
     Trees of up to three seeds are grown until one arrives, and all of them count. With is_confirmed it is what MuJoCo
-    has played, see `contact_mpc.loop.confirmed_plan`, to the goal or not.
+    has played, see `contact_mpc.loop.parts.confirmed_plan`, to the goal or not.
     """
     problem = load_problem(path)
     file = folder / f"{problem.file.name}.{seed}{'.confirmed' if is_confirmed else ''}.npz"

@@ -11,6 +11,10 @@ class PartsConfig(BaseModel):
     most_deg: float = Field(default=5.0, gt=0.0, le=180.0, description="tolerance of arrival where looser, deg")
     most_mm: float = Field(default=10.0, gt=0.0, le=1000.0, description="tolerance of arrival where looser, mm")
     hold_s: float = Field(default=2.0, ge=0.0, le=600.0, description="time that the goal is held at the end, s")
+    time_factor: float = Field(
+        default=3.0, ge=1.0, le=100.0, description="time of an execution that plans on the way, over that of the plan"
+    )
+    spare_s: float = Field(default=30.0, ge=0.0, le=600.0, description="time that it has beyond that, s")
     drop_distance_m: float = Field(
         default=0.2, gt=0.0, le=10.0,
         description="of an object from its plan that counts as dropped, m: it lags behind while it is gripped anew",
@@ -71,3 +75,7 @@ class PartsConfig(BaseModel):
     attempts: int = Field(
         default=4, ge=1, le=100, description="seeds tried from one state before there is said to be no plan"
     )
+
+    def longest_s(self, plan_s: float) -> float:
+        """Return the time, s, that an execution may take which plans on the way, for a plan of plan_s."""
+        return self.time_factor * plan_s + self.spare_s

@@ -6,8 +6,8 @@ next. Before each part the object must be near where the plan has it; otherwise 
 Errors then do not add up along the way, and the last of them is what a short plan makes.
 
 Where physics is given, each part is corrected in it before it is handed out, until it ends where the plan has it
-(`contact_mpc.loop.correction`); long parts are cut in pieces, so that errors do not add up along them. Where the object
-is elsewhere all the same, the grasp that it is in is asked first to bring it there.
+(`contact_mpc.loop.parts.correction`); long parts are cut in pieces, so that errors do not add up along them. Where the
+object is elsewhere all the same, the grasp that it is in is asked first to bring it there.
 
 New plans start at the measured state and the command in force, so that what presses goes on pressing: at the state
 to which the unsmoothed model comes to rest from there, which has no penetrations left that soft contacts or an

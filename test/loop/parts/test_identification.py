@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from contact_mpc.loop.identification import IdentificationConfig, PlantIdentification
+from contact_mpc.loop.parts.identification import IdentificationConfig, PlantIdentification
 
 
 def test_nothing_learned_is_the_nominal_plant() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from contact_mpc.errors import ConfigError
-from contact_mpc.loop.corrected_parts import slowed
+from contact_mpc.loop.parts.corrected_parts import slowed
 from contact_mpc.task.plan import Plan
 
 
@@ -34,7 +34,7 @@ def test_a_plan_within_the_limits_stays_as_it_is() -> None:
 
 def test_a_task_without_a_trees_plan_is_refused_with_what_makes_one(tmp_path: Path) -> None:
     pytest.importorskip("mujoco")
-    from contact_mpc.loop.corrected_parts import load_parts
+    from contact_mpc.loop.parts.corrected_parts import load_parts
 
     with pytest.raises(ConfigError, match="run --method rrt"):
         load_parts("planar_hand_ball_180")

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from contact_mpc.loop.confirmation import MujocoConfirmation
-from contact_mpc.loop.confirmed_plan import ROWS_S, ConfirmedPlan, confirm
+from contact_mpc.loop.parts.confirmation import MujocoConfirmation
+from contact_mpc.loop.parts.confirmed_plan import ROWS_S, ConfirmedPlan, confirm
 from contact_mpc.planning.parts import plan_of_turns
 from contact_mpc.planning.tree.problem import Problem
 from contact_mpc.task.plan import Plan

@@ -1,7 +1,7 @@
 """A plan that physics has confirmed: trees propose, MuJoCo says where each part leads, and planning goes on from there.
 
-The plan of a tree is played part by part in MuJoCo (`contact_mpc.loop.confirmation`). Each next part starts where the
-nominal plant has come to rest; where the object is not where the plan has it, trees are grown anew from there
+The plan of a tree is played part by part in MuJoCo (`contact_mpc.loop.parts.confirmation`). Each next part starts where
+the nominal plant has come to rest; where the object is not where the plan has it, trees are grown anew from there
 (`contact_mpc.planning.tree.segments`). What was played, one part after the other, is the plan: its configurations are
 those of the engine, and playing its commands leads to the goal there. Each part is also played in other draws of
 friction, mass and size from the same state; the share of them that end where the nominal one does tells how robust it
@@ -77,7 +77,7 @@ class World(Protocol):
 
 
 class RollOuts(World, Physics, Protocol):
-    """A world that can go back, in several draws: `contact_mpc.loop.confirmation`."""
+    """A world that can go back, in several draws: `contact_mpc.loop.parts.confirmation`."""
 
     def learn(self, problem: Problem, q: FloatArray, plan: Plan, seen: Ways) -> None:
         """Explain a motion of another world, from rest at q (n_q,), by friction and size in later roll-outs."""

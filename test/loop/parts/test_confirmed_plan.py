@@ -5,9 +5,9 @@ import pytest
 
 from contact_mpc.errors import PlanError
 from contact_mpc.loop import confirmed_plan
-from contact_mpc.loop.confirmation import MujocoConfirmation
-from contact_mpc.loop.confirmed_plan import LEAST_PAUSE_S, SETTLE_S, ConfirmedPlan, confirm, confirm_best
-from contact_mpc.loop.plant_world import PlantWorld
+from contact_mpc.loop.parts.confirmation import MujocoConfirmation
+from contact_mpc.loop.parts.confirmed_plan import LEAST_PAUSE_S, SETTLE_S, ConfirmedPlan, confirm, confirm_best
+from contact_mpc.loop.parts.plant_world import PlantWorld
 from contact_mpc.planning.tree import segments
 from contact_mpc.planning.tree.problem import Problem, load_problem, with_goal
 from contact_mpc.plants.common.perturbation import PlantPerturbation

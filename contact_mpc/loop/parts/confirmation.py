@@ -10,9 +10,9 @@ import mujoco
 import numpy as np
 from mujoco import rollout
 
-from contact_mpc.loop.confirmed_plan import ROWS_S, SETTLE_S, Ways
-from contact_mpc.loop.correction import CorrectionConfig, correct
-from contact_mpc.loop.identification import PlantIdentification
+from contact_mpc.loop.parts.confirmed_plan import ROWS_S, SETTLE_S, Ways
+from contact_mpc.loop.parts.correction import CorrectionConfig, correct
+from contact_mpc.loop.parts.identification import PlantIdentification
 from contact_mpc.model.system import System
 from contact_mpc.planning.tree.problem import Problem
 from contact_mpc.planning.tree.segments import Corrected, object_distance
@@ -58,7 +58,7 @@ class MujocoConfirmation:
         self._lead = system.kd / system.kp if has_velocity_reference else np.zeros(system.n_a)
 
     def ways(self, q: FloatArray, plan: Plan, settle_s: float = SETTLE_S, row_s: float = ROWS_S) -> Ways:
-        """Return the motions in all draws; see `contact_mpc.loop.confirmed_plan.World`."""
+        """Return the motions in all draws; see `contact_mpc.loop.parts.confirmed_plan.World`."""
         return self._ways(self._models, q, plan.times_s, plan.u, settle_s, row_s)
 
     def learn(self, problem: Problem, q: FloatArray, plan: Plan, seen: Ways) -> None:
@@ -94,7 +94,7 @@ class MujocoConfirmation:
     def ends(
         self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, is_few: bool = True
     ) -> FloatArray:
-        """Return where commands lead; see `contact_mpc.loop.correction.Batch`."""
+        """Return where commands lead; see `contact_mpc.loop.parts.correction.Batch`."""
         steps = round((float(times_s[-1]) + settle_s) / STEP_S)
         models = self._models[:FEW_DRAWS] if is_few else self._models
         controls = np.repeat([self._controls(times_s, rows, steps) for rows in u], len(models), axis=0)
@@ -105,14 +105,14 @@ class MujocoConfirmation:
     def nominal_way(
         self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the nominal motion; see `contact_mpc.loop.correction.Batch`."""
+        """Return the nominal motion; see `contact_mpc.loop.parts.correction.Batch`."""
         way = self._ways(self._models[:1], q, times_s, u, settle_s, ROWS_S)
         return way.times_s, way.q[0]
 
     def corrected(
         self, problem: Problem, q: FloatArray, plan: Plan, target: FloatArray, enough_rad: float
     ) -> Corrected:
-        """See `contact_mpc.planning.tree.segments.Physics.corrected` and `contact_mpc.loop.correction`."""
+        """See `contact_mpc.planning.tree.segments.Physics.corrected` and `contact_mpc.loop.parts.correction`."""
         return correct(problem, self, q, plan, target, CorrectionConfig(enough_rad=enough_rad))
 
     def _model(self, friction: float, mass: float, size: float) -> mujoco.MjModel:

@@ -7,7 +7,7 @@ tells what planning again is worth by itself, and costs a fifth of `contact_mpc.
 import numpy as np
 
 from contact_mpc.control.tracking.reorienter import REST_M_S, REST_RAD_S
-from contact_mpc.loop.confirmed_plan import LEAST_PAUSE_S, ROWS_S, SETTLE_S, Ways
+from contact_mpc.loop.parts.confirmed_plan import LEAST_PAUSE_S, ROWS_S, SETTLE_S, Ways
 from contact_mpc.model.kinematic_tree import REVOLUTE
 from contact_mpc.model.system import System
 from contact_mpc.plants.common.perturbation import PlantPerturbation

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from contact_mpc.loop.confirmation import MujocoConfirmation
-from contact_mpc.loop.correction import CorrectionConfig, choose, correct, hat_functions, least_squares_step
+from contact_mpc.loop.parts.confirmation import MujocoConfirmation
+from contact_mpc.loop.parts.correction import CorrectionConfig, choose, correct, hat_functions, least_squares_step
 from contact_mpc.planning.tree.problem import Problem, load_problem
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from contact_mpc.loop.confirmed_turns import confirm_turns
+from contact_mpc.loop.parts.confirmed_turns import confirm_turns
 from contact_mpc.planning.parts import plan_of_turns
 from contact_mpc.planning.tree.problem import load_problem, with_goal
 

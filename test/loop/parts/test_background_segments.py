@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from contact_mpc.control.controller import Patience
-from contact_mpc.loop.background_segments import BackgroundSegments
+from contact_mpc.loop.parts.background_segments import BackgroundSegments
 from contact_mpc.planning.methods import make_segment_planner
 from contact_mpc.planning.reorient.segments import make_goal_plan
 from contact_mpc.task.segment import SEARCHING

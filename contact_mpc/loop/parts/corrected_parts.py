@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from contact_mpc.errors import ConfigError
-from contact_mpc.loop.confirmation import MujocoConfirmation
+from contact_mpc.loop.parts.confirmation import MujocoConfirmation
 from contact_mpc.model.system import System
 from contact_mpc.planning.methods import is_problem
 from contact_mpc.planning.parts import make_parts
