@@ -2,11 +2,11 @@
 
 Eight ways: `playback` plays the commands, `tracked` follows the plan by the tracker, `replanned` follows it part by
 part and plans again where the object is not where the plan has it (`contact_mpc.planning.tree.segments`), and
-`corrected` corrects each part by MuJoCo roll-outs before it is followed. `played` does so too, but nothing stands
-between plan and plant, and the true state is known between parts (`contact_mpc.loop.parts.plant_world`); so do, to tell
-what the corrections are worth, `played_uncorrected`, `played_as_planned`: corrected, but neither mended nor planned
-again, and `played_once`: the whole plan open loop. The others run in the loop of `contact_mpc.loop.closed_loop`, with its sensors, estimator and bridge. The tracker never gives up here:
-what is asked is where a plan ends. Success is the true object within `plan_task.tolerances`.
+`corrected` plays each part as MuJoCo roll-outs corrected it. `played` does so too, but nothing stands between plan and
+plant, and the true state is known between parts (`contact_mpc.loop.parts.plant_world`); so do, to tell what the
+corrections are worth, `played_uncorrected`, `played_as_planned`: corrected, but neither mended nor planned again, and
+`played_once`: the whole plan open loop. The others run in the loop of `contact_mpc.loop.closed_loop`, with its sensors,
+estimator and bridge. The tracker never gives up here: what is asked is where a plan ends. Success is the true object within `plan_task.tolerances`.
 """
 
 from dataclasses import dataclass, replace
