@@ -6,7 +6,8 @@ part and plans again where the object is not where the plan has it (`contact_mpc
 plant, and the true state is known between parts (`contact_mpc.loop.parts.plant_world`); so do, to tell what the
 corrections are worth, `played_uncorrected`, `played_as_planned`: corrected, but neither mended nor planned again, and
 `played_once`: the whole plan open loop. The others run in the loop of `contact_mpc.loop.closed_loop`, with its sensors,
-estimator and bridge. The tracker never gives up here: what is asked is where a plan ends. Success is the true object within `plan_task.tolerances`.
+estimator and bridge. The tracker never gives up here: what is asked is where a plan ends. Success is the true object
+within `plan_task.tolerances`.
 """
 
 from dataclasses import dataclass, replace
