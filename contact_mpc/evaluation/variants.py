@@ -4,6 +4,7 @@ A variant is a list of settings on top of the task's parameter file, as `--set` 
 one, every true switch of tracker and estimator, every weight but those of the task itself, and the ingredients of
 `ABLATIONS`, which also switches on what a task does without; what has no effect on a task's own parameters is left out.
 `cameras` changes one property of the camera at a time, with outliers everywhere, with and without the contact model.
+`torque` asks whether a cost on joint torques, or a loop over measured ones, helps the tracker and the one-step law.
 `grasp` tells what the search for the start is worth: its rows start where the object is merely balanced, as drawn.
 """
 
@@ -13,9 +14,10 @@ from typing import Any, Literal
 
 from contact_mpc.control.tracking.config import TrackerConfig
 from contact_mpc.loop.config import LoopConfig
+from contact_mpc.loop.controllers import ONE_STEP
 
-Study = Literal["ablation", "grasp", "sensitivity", "comparison", "cameras"]
-STUDIES: tuple[Study, ...] = ("ablation", "grasp", "sensitivity", "comparison", "cameras")
+Study = Literal["ablation", "grasp", "sensitivity", "comparison", "cameras", "torque"]
+STUDIES: tuple[Study, ...] = ("ablation", "grasp", "sensitivity", "comparison", "cameras", "torque")
 BASE = "as configured"
 RATES_HZ = (10, 20, 25, 40, 50, 100)
 WEIGHT_FACTORS = (0.3, 1.0, 3.0)
@@ -43,6 +45,8 @@ ABLATIONS: dict[str, dict[str, Any]] = {  # label: parameters; None is the frict
     "with torques within 90 % of the limits": {"mpc_tracker.torque_share": 0.9},
     "with a contact trust region": {"mpc_tracker.contact_trust_weight": 1.0},
 }
+TORQUE_FACTORS, TORQUE_FEEDBACK = (0.1, 1.0, 10.0), 0.05  # of the command's weight; a time constant of 1 s at 20 Hz
+LEAST_COMMAND_SHARE = 0.01  # of the command's weight, where torques take its place
 GENEROUS_SAMPLES, GENEROUS_ELITES = 40, 5  # of the sampling controller, beyond the budget of time
 
 
@@ -89,6 +93,7 @@ def build_variants(study: Study, config: LoopConfig, mean_friction: float) -> li
         "sensitivity": lambda: _sensitivities(config),
         "comparison": lambda: _comparisons(),
         "cameras": lambda: _cameras(),
+        "torque": lambda: _torques(config.tracker),
     }
     return builders[study]()
 
@@ -163,6 +168,27 @@ def _comparisons() -> list[Variant]:
         Variant(group, "LCS by ADMM", controller="admm_lcs"),
         Variant(group, "sampling", controller="sampling"),
         Variant(group, f"sampling, {GENEROUS_SAMPLES} samples", generous, controller="sampling"),
+    ]
+
+
+def _torques(tracker: TrackerConfig) -> list[Variant]:
+    """Return rows with the joints' torques tracked beside the commands, in their place, and by feed-forward."""
+    group, weight, name = "torque", tracker.command_weight, "torque_tracking"
+
+    def tracked(label: str, factor: float, feedback: float = 0.0, more: tuple[str, ...] = ()) -> Variant:
+        own = {"torque_weight": factor * weight, "feedback": feedback}
+        settings = tuple(f"comparison.{name}.{key}={value!r}" for key, value in own.items())
+        return Variant(group, label, (*settings, *more), controller=name)
+
+    one_step = tuple(f"mpc_tracker.{key}={str(value).lower()}" for key, value in ONE_STEP.items())
+    instead = (f"mpc_tracker.command_weight={LEAST_COMMAND_SHARE * weight!r}",)
+    return [
+        Variant(group, BASE),
+        *(tracked(f"torques tracked, x {factor:g}", factor) for factor in TORQUE_FACTORS),
+        tracked("torques in place of commands", 1.0, more=instead),
+        tracked("measured torques fed forward", 0.0, TORQUE_FEEDBACK),
+        Variant(group, "one step", controller="one_step"),
+        *(tracked(f"one step, torques tracked, x {factor:g}", factor, more=one_step) for factor in TORQUE_FACTORS),
     ]
 
 

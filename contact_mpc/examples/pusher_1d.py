@@ -10,6 +10,7 @@ both are closed forms, and the solvers are held against them.
 """
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.examples.plotting import COLOURS, label, new_figure
 from contact_mpc.examples.result import ExampleResult, Row, Settings, check_allowed
-from contact_mpc.examples.trajectory import make_dynamics
+from contact_mpc.examples.trajectory import make_dynamics, write_run
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.settings.arrays import FloatArray
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 FORMULATIONS = ("qp", "socp")
 STIFFNESS_N_PER_M, MASS_KG, RADIUS_M, GAP_M, H_S = 100.0, 1.0, 0.05, 0.02, 0.1
+PUSH_S, PUSH_M_S, PUSH_H_S = 2.0, 0.04, 0.02  # of the animation
 KAPPAS = (100.0, 1e3, 1e4, 1e5)
 EXACT_TOLERANCE_M, SMOOTH_TOLERANCE_M = 1e-7, 1e-9
 
@@ -89,7 +91,13 @@ def pusher_1d(settings: Settings) -> ExampleResult:
     arrays = {"free_displacement_m": s, "exact_m": exact, "exact_closed_form_m": truth}
     arrays |= {f"smoothed_kappa_{k:g}_m": values for k, values in smooth.items()}
     plots = {"pusher_1d": partial(_draw, s, exact, smooth, h_s, formulation)}
-    return ExampleResult(rows, figures, arrays, plots)
+    return ExampleResult(rows, figures, arrays, plots, {"pusher_1d": partial(_animate, formulation, q)})
+
+
+def _animate(formulation: str, q: FloatArray, folder: Path) -> Path:
+    """Write a push of the block: the gap, then 60 mm."""
+    dynamics = make_dynamics(load_system("pusher_1d"), formulation, PUSH_H_S, "quasidynamic")
+    return write_run("pusher_1d", dynamics, q, lambda t: q[1:] + PUSH_M_S * t, PUSH_S, folder)
 
 
 def _error_row(name: str, error_m: float, tolerance_m: float) -> Row:

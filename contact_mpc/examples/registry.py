@@ -46,6 +46,7 @@ EXAMPLES: Registry[Callable[[Settings], ExampleResult]] = Registry(
         "external_torques": _entry("claims.external_torques", "an iiwa with 100 N at its last link, or its own weight"),
         "steady_state": _entry("claims.steady_state", "rest in contact, linear and true; a command that stays passive"),
         "reachable_sets": _entry("claims.reachable_sets", "reachable and sub-level sets of a disc in a planar hand"),
+        "ablation_trees": _entry("claims.ablation_trees", "trees without the local metric, without contact sampling"),
         "mixed_integer": _entry("claims.mixed_integer", "the global optimum over all contact modes, and its price"),
         "contact_sequences": Entry(
             "contact_mpc.examples.claims.contact_sequences:contact_sequences",

@@ -8,6 +8,7 @@ Truth is SAP with steps of 1 ms; its box rests in the ground before the push (se
 
 import time
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from contact_mpc.examples.box_pushing import ground_contacts
 from contact_mpc.examples.drake_reference import Reference, require_drake, simulate_drake
 from contact_mpc.examples.plotting import COLOURS, GREY, label, new_figure
 from contact_mpc.examples.result import ExampleResult, Row, Settings, check_allowed
-from contact_mpc.examples.trajectory import make_dynamics, simulate
+from contact_mpc.examples.trajectory import make_dynamics, simulate, write_run
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.settings.arrays import FloatArray
 
@@ -63,7 +64,15 @@ def step_size(settings: Settings, duration_s: float = DURATION_S) -> ExampleResu
     for (method, h_s), run in runs.items():
         arrays |= {f"{method.lower()}_{h_s:g}_times_s": run.times_s, f"{method.lower()}_{h_s:g}_q": run.q}
     plots = {"step_size": partial(_draw, runs, truth, found)}
-    return ExampleResult(_rows(found, truth, duration_s), figures, arrays, plots)
+    pages = {"step_size": partial(_animate, formulation, duration_s)}
+    return ExampleResult(_rows(found, truth, duration_s), figures, arrays, plots, pages)
+
+
+def _animate(formulation: str, duration_s: float, folder: Path) -> Path:
+    """Write the quasi-static run with the smallest step."""
+    system = load_system("box_pushing")
+    dynamics = make_dynamics(system, formulation, STEPS_H_S[0], "quasistatic")
+    return write_run("step_size", dynamics, start(system.q_default), command, duration_s, folder)
 
 
 def _simulate_cqdc(formulation: str, h_s: float, duration_s: float) -> Reference:

@@ -200,3 +200,18 @@ def _dense_jacobian(dynamics: ContactDynamics, columns: FloatArray) -> FloatArra
     for c, count in enumerate(pairs.dof_count):
         J[c][:, pairs.dofs[c, :count]] = columns[c, :count].T
     return J
+
+
+def write_run(
+    name: str,
+    dynamics: ContactDynamics,
+    q_start: FloatArray,
+    command: Callable[[float], FloatArray],
+    duration_s: float,
+    folder: Path,
+) -> Path:
+    """Simulate a command u(t) and write its animation, of an example that needs no trajectory itself; see `simulate`.
+
+    The pages of an example are written only where a user asks for files.
+    """
+    return write_animation(name, dynamics.system, simulate(dynamics, q_start, command, duration_s), folder)

@@ -7,10 +7,12 @@ two methods to write, see docs/tutorials/your_controller.md.
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from contact_mpc.control.controller import Controller, ControllerSetup
 from contact_mpc.control.tracking.comparison.admm import AdmmMpc
 from contact_mpc.control.tracking.comparison.sampling import SamplingMpc
+from contact_mpc.control.tracking.comparison.torque_tracking import TorqueTracker
 from contact_mpc.control.tracking.config import TrackerConfig
 from contact_mpc.control.tracking.playback import Playback
 from contact_mpc.control.tracking.reorienter import Reorienting
@@ -21,6 +23,10 @@ from contact_mpc.settings.registry import Entry, Registry
 from contact_mpc.task.segment import SegmentPlanner
 
 HERE = "contact_mpc.loop.controllers"
+ONE_STEP: dict[str, Any] = {  # parameters of the tracker that make it the controller of seeds/003
+    "horizon_steps": 1, "iterations": 1, "rate_weight": 0.0, "contact_matching": False, "adaptation_s": 0.0,
+    "contact_trust_weight": 0.0, "torque_share": 0.0,
+}  # fmt: skip
 CONTROLLERS: Registry[Callable[[ControllerSetup], Controller]] = Registry(
     "controller",
     {
@@ -39,6 +45,9 @@ CONTROLLERS: Registry[Callable[[ControllerSetup], Controller]] = Registry(
         "one_step": Entry(f"{HERE}:build_one_step", "one step of the smoothed linearisation (seeds/003)"),
         "admm_lcs": Entry(f"{HERE}:build_admm", "MPC on a linear complementarity system by ADMM (C3)"),
         "sampling": Entry(f"{HERE}:build_sampling", "cross-entropy method on MuJoCo roll-outs", "mujoco", "mujoco"),
+        "torque_tracking": Entry(
+            f"{HERE}:build_torque_tracking", "the tracker with a cost on joint torques (seeds/003)"
+        ),
     },
     aliases={"mpc": "tracker", "open_loop": "playback"},
 )
@@ -111,10 +120,11 @@ def build_sampling(setup: ControllerSetup) -> Controller:
     return Tracker(setup.system, config, SamplingMpc(setup.system, config, own, rollouts, setup.seed))
 
 
+def build_torque_tracking(setup: ControllerSetup) -> Controller:
+    """Return the tracker with a cost on joint torques, or with measured ones fed forward."""
+    return TorqueTracker(setup.system, setup.config, setup.comparison.torque_tracking)
+
+
 def one_step_config(config: TrackerConfig) -> TrackerConfig:
     """Return the controller of seeds/003, "Controller": min |q_next - q_ref|^2 + |u - u_ref|^2 over one step."""
-    plain = {
-        "horizon_steps": 1, "iterations": 1, "rate_weight": 0.0, "contact_matching": False, "adaptation_s": 0.0,
-        "contact_trust_weight": 0.0, "torque_share": 0.0,
-    }  # fmt: skip
-    return config.model_copy(update=plain)
+    return config.model_copy(update=ONE_STEP)

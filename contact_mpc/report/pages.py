@@ -20,6 +20,7 @@ PAGES: Registry[Callable[[dict[str, Any], Path], Path]] = Registry(
         "generality": Entry("contact_mpc.report.study_report:write_generality_report", "hands x objects"),
         "metric": Entry("contact_mpc.report.planning_study_report:write_metric_report", "coverage of trees"),
         "smoothing": Entry("contact_mpc.report.planning_study_report:write_smoothing_report", "cost of gradients"),
+        "penalty_grasp": Entry("contact_mpc.report.penalty_report:write_penalty_report", "grasps by overlap"),
     },
 )
 

@@ -23,7 +23,7 @@ def test_plots_and_data_are_written_and_named(tmp_path: Path) -> None:
     found = json.loads(result.stdout)
     assert found["command"] == "example" and found["example"] == "pusher_1d" and found["goal_met"] is True
     names = {Path(path).name for path in found["files"]}
-    assert names == {"pusher_1d.png", "pusher_1d.svg", "pusher_1d.npz", "pusher_1d.json"}
+    assert names == {"pusher_1d.png", "pusher_1d.svg", "pusher_1d.npz", "pusher_1d.json", "pusher_1d.html"}
     folder = tmp_path / "new" / "folder"
     assert (folder / "pusher_1d.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (folder / "pusher_1d.svg").read_text()

@@ -26,7 +26,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit, page_values, require_writable
-from contact_mpc.planning.tree.coverage import build_space, measure_coverage
+from contact_mpc.planning.tree.coverage import ABLATION, EVERY_STEP, build_space, measure_coverage
 from contact_mpc.planning.tree.problem import load_problem, with_ranges, with_rrt
 from contact_mpc.planning.tree.problem_config import Range
 from contact_mpc.planning.tree.planner import TreePlanner
@@ -34,12 +34,8 @@ from contact_mpc.report.pages import write_result_page
 from contact_mpc.report.planning_study_report import ratio_text, share_text
 from contact_mpc.evaluation.campaign import check_backend, run_parallel
 
-EVERY_STEP: dict[str, Any] = {"selective": False, "run_steps": 1}
 VARIANTS: dict[str, dict[str, Any]] = {
-    "local metric, contact sampling": {},
-    "global metric": {"metric": "global"},
-    "no contact sampling": {"contact_probability": 0.0},
-    "global metric, no contact sampling": {"metric": "global", "contact_probability": 0.0},
+    **ABLATION,
     "local metric, every step": EVERY_STEP,
     "global metric, every step": {**EVERY_STEP, "metric": "global"},
     "no contact sampling, every step": {**EVERY_STEP, "contact_probability": 0.0},

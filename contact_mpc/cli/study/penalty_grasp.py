@@ -8,6 +8,7 @@ joblib.
 
 import contact_mpc.cli.frame.single_thread  # noqa: F401, I001  before anything that imports numpy
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,7 +16,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit
+from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit, page_values, require_writable
 from contact_mpc.errors import InputError
 from contact_mpc.evaluation.campaign import check_backend, run_parallel
 from contact_mpc.examples.grasp.bullet import simulate_bullet
@@ -24,6 +25,7 @@ from contact_mpc.examples.grasp.grippers import GRIPPERS, OBJECTS, build_grasp
 from contact_mpc.examples.penalty_grasp import figures_of
 from contact_mpc.plants.penalty.engine import INTEGRATORS, PenaltyEngine
 from contact_mpc.plants.penalty.parameters import PenaltyParameters
+from contact_mpc.report.pages import write_result_page
 
 AMPLITUDE_M, PERIOD_S, START_S = 0.01, 0.5, 0.2
 STIFFNESSES, GAINS, DEPTHS_M = (0.1, 1.0, 10.0), (0.0, 250.0, 2500.0), (2e-4, 2e-3, 2e-2)
@@ -45,9 +47,11 @@ def penalty_grasp(
     integrator: Annotated[str, typer.Option(help="RK45 or Radau.")] = "Radau",
     jobs: Annotated[int, typer.Option(min=1, help="Runs at the same time.")] = 1,
     backend: Annotated[str, typer.Option(help="Who runs them, of joblib: loky, dask or ray.")] = "loky",
+    report: Annotated[Path | None, typer.Option(help="Folder for an HTML page with table and plots.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Hold objects with grippers by penalty forces and in Bullet; sweep the parameters of the penalty."""
+    require_writable(report)
     check_backend(backend)
     if integrator not in INTEGRATORS:
         raise InputError(f"--integrator '{integrator}'; allowed: {', '.join(INTEGRATORS)}")
@@ -70,6 +74,8 @@ def penalty_grasp(
         "energy": energy, "paper": PAPER,
         "goal_met": all(item["penalty"]["is_held"] for item in held),
     }  # fmt: skip
+    if report is not None:
+        result["report"] = write_result_page("penalty_grasp", page_values(result), report)
     emit(result, as_json, _table(result))
     raise typer.Exit(0 if result["goal_met"] else EXIT_GOAL_MISSED)
 

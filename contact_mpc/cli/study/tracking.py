@@ -42,6 +42,7 @@ CAPTIONS = {
     "grasp": f"{PAIRS}; a drawn start is the first posture drawn that balances the object",
     "sensitivity": MEDIANS,
     "cameras": f"{PAIRS}; 2 % of the poses are outliers of 20 mm and 20 deg",
+    "torque": f"{PAIRS}; x: weight of the torques, as stretch of the joints' springs, over that of commands",
     "comparison": f"{PAIRS}; only the tracker has integral action on commands, the others have no B to project on",
 }
 
@@ -67,10 +68,11 @@ def tracking(
     report: Annotated[Path | None, typer.Option(help="Folder for an HTML page with table and plots.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Run variants of the tracking loop on the same trials: ablation, drawn starts, sensitivity, controllers, cameras.
+    """Run variants of the tracking loop on the same trials: ablation, drawn starts, sensitivity, controllers, torques.
 
     CPU time: 3 s per trial and row of allegro_ball; it has 12 rows of ablation, 5 of starts, 24 of sensitivity that
-    differ, and 6 of comparison, of which the last, of 40 samples, takes several times as long; 18 of cameras.
+    differ, and 6 of comparison, of which the last, of 40 samples, takes several times as long; 18 of cameras, 10 of
+    torques.
     """
     require_writable(report)
     if what not in STUDIES:

@@ -30,7 +30,7 @@ class TrackerConfig(BaseModel):
         description="tracker: follow the reference by MPC; playback: hand out its own commands and torques; "
         "receding_horizon: play back, but plan the push again from the measured state while it runs; "
         "reorient: go to the reference's last pose by turns and regrasps planned from the measured state; "
-        "one_step, admm_lcs, sampling: to compare with; module:name of your own",
+        "one_step, admm_lcs, sampling, torque_tracking: to compare with; module:name of your own",
     )  # fmt: skip
     task: str = Field(default="", description="receding_horizon, reorient: task whose planner section says how to plan")
     mpc_rate_hz: int = _quantity(20, "Hz", "rate of the solves, a divisor of 1000", ge=1, le=200)

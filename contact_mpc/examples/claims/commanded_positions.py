@@ -6,6 +6,7 @@ command of a spring, it stays outside; the spring's force is balanced by the con
 """
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from contact_mpc.examples.parallel_gripper import STIFFNESS_N_PER_M, start
 from contact_mpc.examples.plotting import BLUE, GREY, ORANGE, RED, label, new_figure
 from contact_mpc.examples.result import ExampleResult, Row, Settings, check_allowed, relative_row
-from contact_mpc.examples.trajectory import make_dynamics
+from contact_mpc.examples.trajectory import make_dynamics, write_run
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.settings.arrays import FloatArray
@@ -80,7 +81,18 @@ def commanded_positions(settings: Settings) -> ExampleResult:
     figures: dict[str, Any] = {"formulation": formulation, "h_s": h_s, "least_gap_by_force_m": min(by_force_m)}
     arrays = {"depth_m": DEPTHS_M, "gap_told_m": told_m, "gap_sprung_m": sprung_m, "normal_force_n": normal_n}
     plots = {"commanded_positions": partial(_draw, told_m, sprung_m, normal_n, (forces_n, by_force_m))}
-    return ExampleResult(rows, figures, arrays, plots)
+    return ExampleResult(rows, figures, arrays, plots, {"commanded_positions": partial(_animate, formulation, h_s)})
+
+
+def _animate(formulation: str, h_s: float, folder: Path) -> Path:
+    """Write how the fingers are told to go into the ball, on springs, deeper from step to step."""
+    system = load_system("parallel_gripper")
+    dynamics, steps = make_dynamics(system, formulation, h_s, "quasistatic"), len(DEPTHS_M)
+
+    def command(t_s: float) -> FloatArray:
+        return squeezed(system, float(DEPTHS_M[min(round(t_s / h_s), steps) - 1]))
+
+    return write_run("commanded_positions", dynamics, start(system), command, steps * h_s, folder)
 
 
 def _draw(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 TASK = "anypulator_block"
 LASTING_STEPS, LASTING_FROM, LASTING_TOLERANCE = 8, 12, 1e-4
 SMALL, LARGE = (10, 1.0), (20, 3.0)  # step, and what its force is to the other's while it is looked for
+PAPER_MS = 800.0  # "on average, it takes the solver around"
 DISPLACEMENTS_M = {"one hit": 0.7, "lasting": 0.6, "small and large": 0.4}
 
 
@@ -94,6 +95,8 @@ def contact_sequences(settings: Settings) -> ExampleResult:
         Row("0.4 m: large over small force", f"{large / small:.1f}", "above 1", bool(large > small)),
         Row("variables, equalities, inequalities", ", ".join(str(v) for v in vars(sizes).values()),
             "paper: " + ", ".join(str(v) for v in PAPER.values())),
+        Row("CPU of the one hit, without a guess", f"{figures['one hit']['cpu_ms']:.0f} ms",
+            f"paper: {PAPER_MS:g} ms on average"),
     ]  # fmt: skip
     dt_s = planner.model.dt_s
     arrays = {f"forces_{name.replace(' ', '_')}_n": force for name, force in forces.items()}

@@ -6,6 +6,7 @@ lose phi f_n, which is zero in the first step of sliding, and the same 3.2 W as 
 """
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from contact_mpc.examples.parallel_gripper import (
 )
 from contact_mpc.examples.plotting import COLOURS, GREY, label, new_figure
 from contact_mpc.examples.result import ExampleResult, Row, Settings, check_allowed, relative_row
-from contact_mpc.examples.trajectory import make_dynamics
+from contact_mpc.examples.trajectory import make_dynamics, write_run
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.settings.arrays import FloatArray
 
@@ -62,7 +63,14 @@ def energy_balance(settings: Settings) -> ExampleResult:
         figures[name] = {f"{key}_j": float(v) for key, v in zip(NAMES, energies[:, :-1].sum(axis=0), strict=True)}
         figures[name]["residual_j"] = float(np.abs(energies[:, -1]).max())
     arrays = {f"{name}_energy_j": energies for name, (_, energies) in runs.items()}
-    return ExampleResult(rows, figures, arrays, {"energy_balance": partial(_draw, runs, h_s)})
+    plots = {"energy_balance": partial(_draw, runs, h_s)}
+    return ExampleResult(rows, figures, arrays, plots, {"energy_balance": partial(_animate, chosen[-1], h_s)})
+
+
+def _animate(formulation: str, h_s: float, folder: Path) -> Path:
+    system = load_system("parallel_gripper")
+    dynamics = make_dynamics(system, formulation, h_s, "quasistatic")
+    return write_run("energy_balance", dynamics, start(system), partial(command, system), DURATION_S, folder)
 
 
 def _rows(name: str, h_s: float, times_s: FloatArray, energies: FloatArray) -> list[Row]:

@@ -22,6 +22,7 @@ Where it is wrong: balls count as flat and as inside the ranges, so that r is to
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,13 @@ from contact_mpc.settings.arrays import FloatArray
 
 BoolArray = NDArray[np.bool_]
 PACKING_DISTANCE = 3.0  # the paper's threshold
+ABLATION: dict[str, dict[str, Any]] = {  # what is left out: values of the section rrt
+    "local metric, contact sampling": {},
+    "global metric": {"metric": "global"},
+    "no contact sampling": {"contact_probability": 0.0},
+    "global metric, no contact sampling": {"metric": "global", "contact_probability": 0.0},
+}
+EVERY_STEP: dict[str, Any] = {"selective": False, "run_steps": 1}  # trees as the paper's
 
 
 @dataclass(frozen=True)

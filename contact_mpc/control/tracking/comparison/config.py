@@ -4,6 +4,7 @@ from pydantic import BaseModel, ConfigDict
 
 from contact_mpc.control.tracking.comparison.admm import AdmmConfig
 from contact_mpc.control.tracking.comparison.sampling import SamplingConfig
+from contact_mpc.control.tracking.comparison.torque_tracking import TorqueConfig
 
 
 class ComparisonConfig(BaseModel):
@@ -13,3 +14,4 @@ class ComparisonConfig(BaseModel):
 
     admm_lcs: AdmmConfig = AdmmConfig()
     sampling: SamplingConfig = SamplingConfig()
+    torque_tracking: TorqueConfig = TorqueConfig()
