@@ -38,3 +38,12 @@ def test_every_page_is_in_the_table_of_contents() -> None:
     listed = set(re.findall(r"^([a-z_]+(?:/[a-z_]+)?)$", index, re.MULTILINE))
     pages = {str(page.relative_to(DOCS).with_suffix("")) for page in PAGES if page.is_relative_to(DOCS)} - {"index"}
     assert pages <= listed
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "notebooks").glob("*.md")), ids=lambda path: path.stem)
+def test_the_cells_of_a_notebook_run_and_hold_what_they_assert(page: Path) -> None:
+    cells = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert any("assert" in cell for cell in cells)
+    names: dict[str, object] = {}
+    for cell in cells:
+        exec(compile(cell, page.name, "exec"), names)
