@@ -159,7 +159,8 @@ class GoalClient:
                 watch(outcome)
             if is_mine and outcome.has_ended:
                 return outcome
-            if seen and not is_mine:
+            is_newer = None not in (outcome.goal_ns, self._sent_ns) and outcome.goal_ns > self._sent_ns
+            if (seen and not is_mine) or is_newer:
                 return replace(outcome, state="replaced", message="another goal came")
             if outcome.refused_ns == self._sent_ns:
                 return replace(outcome, state="refused", message=outcome.refusal)
