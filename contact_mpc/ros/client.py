@@ -159,7 +159,9 @@ class GoalClient:
                 watch(outcome)
             if is_mine and outcome.has_ended:
                 return outcome
-            if seen and not is_mine:
+            newest, sent = outcome.goal_ns, self._sent_ns
+            is_newer = newest is not None and sent is not None and newest > sent
+            if (seen and not is_mine) or is_newer:
                 return replace(outcome, state="replaced", message="another goal came")
             if outcome.refused_ns == self._sent_ns:
                 return replace(outcome, state="refused", message=outcome.refusal)

@@ -110,7 +110,8 @@ class LiveScene:
 
     def _place_camera(self) -> None:
         _, p = self._system.object_pose(self._system.q_default)
-        robots = [np.asarray(handle.position) for handle in self._handles]
-        reach = max((float(np.linalg.norm(x - p)) for x in robots), default=0.0) + 2.0 * self._radius_m
-        self.server.initial_camera.position = tuple(p + reach * np.array([1.2, -1.2, 1.0]))
-        self.server.initial_camera.look_at = tuple(p)
+        points = np.array([*(handle.position for handle in self._handles), p])
+        centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
+        reach = float(np.linalg.norm(points - centre, axis=1).max()) + self._radius_m
+        self.server.initial_camera.position = tuple(centre + reach * np.array([1.35, -1.35, 1.1]))
+        self.server.initial_camera.look_at = tuple(centre)

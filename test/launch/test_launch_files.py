@@ -2,12 +2,14 @@
 
 import ast
 import importlib.util
+import os
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from contact_mpc.ros.runtime.parent_process import PARENT_VARIABLE
 from contact_mpc.settings.resources import resource, resource_names
 
 FILES = ("gazebo", "hardware", "replay", "sim")
@@ -152,6 +154,13 @@ def environment(actions: list[Any]) -> dict[str, str]:
         perform_substitutions(LaunchContext(), item.name): perform_substitutions(LaunchContext(), item.value)
         for item in found
     }
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_nodes_are_told_whose_death_ends_them(name: str) -> None:
+    pytest.importorskip("launch_ros")
+    description = load(name).generate_launch_description()
+    assert environment(description.entities) == {PARENT_VARIABLE: str(os.getpid())}
 
 
 @pytest.mark.parametrize("name", FILES)

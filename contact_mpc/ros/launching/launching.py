@@ -25,6 +25,7 @@ from launch_ros.actions import Node
 
 from contact_mpc.errors import ConfigError
 from contact_mpc.ros.launching.launch_arguments import refuse_unknown_arguments
+from contact_mpc.ros.runtime.parent_process import parent_environment
 from contact_mpc.ros.stack.discovery import discovery_environment
 from contact_mpc.ros.stack.run_parameters import RunOptions, build_parameters
 from contact_mpc.ros.stack.stack import to_parameter_file
@@ -67,13 +68,17 @@ def argument(name: str, default: str | None, description: str, choices: Iterable
 def describe(
     file: str, arguments: Sequence[DeclareLaunchArgument], start: Callable[[LaunchContext], list[Action]]
 ) -> LaunchDescription:
-    """Return what a launch file describes: its arguments, and what `start` returns once they are known."""
+    """Return what a launch file describes: its arguments, and what `start` returns once they are known.
+
+    Nodes of this package end when the process that launches dies. A launch that gets SIGTERM or SIGKILL ends nobody.
+    """
 
     def check(_context: LaunchContext) -> list[Action]:
         refuse_unknown_arguments(sys.argv, file, [argument.name for argument in arguments])
         return []
 
-    return LaunchDescription([*arguments, OpaqueFunction(function=check), OpaqueFunction(function=start)])
+    parent: list[Action] = [SetEnvironmentVariable(name, text) for name, text in parent_environment().items()]
+    return LaunchDescription([*arguments, *parent, OpaqueFunction(function=check), OpaqueFunction(function=start)])
 
 
 def shared_arguments(*names: str, **defaults: str) -> list[Action]:

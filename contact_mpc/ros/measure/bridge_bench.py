@@ -28,7 +28,7 @@ from contact_mpc.model.system_builder import load_system
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.messages.qos import TOPICS, qos_profile
 from contact_mpc.ros.runtime.direct_reader import DirectReader
-from contact_mpc.ros.runtime.parent_process import PARENT_VARIABLE
+from contact_mpc.ros.runtime.parent_process import parent_environment
 from contact_mpc.ros.runtime.realtime import STATISTICS, Distribution, run_on_deadlines
 from contact_mpc.ros.stack.stack import ACTIVATION_ORDER, Stack, StackSpec
 from contact_mpc.settings.units import NS_PER_S
@@ -196,7 +196,7 @@ def bridge_figures(listener: DiagnosticsListener) -> dict[str, Any]:
 
 def _measure_timer(stack: Stack) -> dict[str, float]:
     """Return the statistics of an empty rclpy timer beside the running stack, ms."""
-    environment = {**os.environ, "ROS_DOMAIN_ID": str(stack.domain), PARENT_VARIABLE: str(os.getpid())}
+    environment = {**os.environ, "ROS_DOMAIN_ID": str(stack.domain), **parent_environment()}
     command = [sys.executable, "-m", "contact_mpc.ros.measure.timer_peer", f"{TIMER_S:g}"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         while process.poll() is None:

@@ -22,6 +22,7 @@ from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.runtime.lifecycle_client import RUN_NODES, LifecycleClient
 from contact_mpc.ros.runtime.node_process import make_executor
 from contact_mpc.ros.runtime.parameters import declare_config
+from contact_mpc.ros.runtime.parent_process import die_with_parent
 
 SLICE_S = 0.1
 DRAIN_S = 0.5  # for the last messages on their way to the recorder
@@ -93,6 +94,7 @@ class LifecycleManager(Node):
 
 def main() -> None:
     """Run the node as a process."""
+    die_with_parent()
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     manager = LifecycleManager()
     code = manager.run()

@@ -44,6 +44,7 @@ LATCHED = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.RELIABLE, durabil
 LOOK_S = 0.2  # between looks at whether to end
 ASK_S = 1.0  # between questions to a node for its parameters, until it has any that may change
 SEND_S = 0.1  # between values of a slider that is being moved
+CLOSE_LIMIT_S = 4  # launch waits 5 s before it signals again
 TUNED_NODES = ("mpc_tracker", "goal_server")
 SERVICES = {"Stop": "command_bridge/stop", "Reset fault": "command_bridge/reset_fault"}
 
@@ -181,10 +182,21 @@ class Viewer(Node):
 
 
 def main(args: list[str] | None = None) -> None:
-    """Run the node as a process, with the arguments of its command line or others; SIGINT and SIGTERM end it."""
-    over = Event()
+    """Run the node as a process, with the arguments of its command line or others; SIGINT and SIGTERM end it.
+
+    They end it at once while there is no page yet; a page that does not close is cut by SIGALRM.
+    """
+    is_ready, over = Event(), Event()
+
+    def end(_number: int, _frame: object) -> None:
+        if not over.is_set():
+            signal.alarm(CLOSE_LIMIT_S)
+        over.set()
+        if not is_ready.is_set():
+            sys.exit(0)
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: over.set())
+        signal.signal(number, end)
     die_with_parent()
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     try:
@@ -192,6 +204,7 @@ def main(args: list[str] | None = None) -> None:
     except ContactMpcError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
+    is_ready.set()
     executor = SingleThreadedExecutor()
     executor.add_node(viewer)
     while not over.is_set():
@@ -201,6 +214,7 @@ def main(args: list[str] | None = None) -> None:
     executor.shutdown()
     viewer.destroy_node()
     rclpy.try_shutdown()
+    signal.alarm(0)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,11 @@ PARENT_VARIABLE = "CONTACT_MPC_PARENT_PID"
 PR_SET_PDEATHSIG = 1
 
 
+def parent_environment() -> dict[str, str]:
+    """Return the environment variables with which nodes that this process starts end when it dies."""
+    return {PARENT_VARIABLE: str(os.getpid())}
+
+
 def die_with_parent() -> None:
     """Have the kernel send SIGTERM to this process when the orchestrator that started it dies, however it dies."""
     parent = os.environ.get(PARENT_VARIABLE)

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from contact_mpc.ros.runtime.parent_process import PARENT_VARIABLE
+from contact_mpc.ros.runtime.parent_process import PARENT_VARIABLE, parent_environment
 from contact_mpc.ros.stack.nursery import Request
 from contact_mpc.settings.threads import SINGLE_THREADED
 
@@ -104,7 +104,7 @@ _nursery: Nursery | None = None
 def node_environment() -> dict[str, str]:
     """Return the environment of every node that this process starts."""
     threads = dict.fromkeys(SINGLE_THREADED, "1")
-    return {**os.environ, **threads, "PYTHONUNBUFFERED": "1", PARENT_VARIABLE: str(os.getpid())}
+    return {**os.environ, **threads, "PYTHONUNBUFFERED": "1", **parent_environment()}
 
 
 def prepare() -> None:

@@ -112,6 +112,23 @@ def test_a_joint_that_the_robot_does_not_have_is_named(tmp_path: Path) -> None:
         driver_of(load_robot(path), load_system("planar_hand_ball"))
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("  parts_within_ms: 2", "unknown key 'driver.parts_within_ms'.*parts_within_s"),
+        ("  parts_within_s: 2", "parts_within_s.*less than or equal to 0.1"),
+        ("  command_type: JointPosition", "command_type.*JointTrajectory"),
+        ("  joint_state: /joint_states", "unknown key 'driver.joint_state'.*joint_states"),
+    ],
+)
+def test_wrong_units_and_names_of_a_robot_file_are_named(line: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    text = "command_interface: position\nsystem: planar_hand_ball\nparameters: planar_hand_ball\ndriver:\n"
+    path.write_text(text + line + "\n")
+    with pytest.raises(ConfigError, match=words):
+        load_robot(path)
+
+
 def test_simulation_needs_a_task(tmp_path: Path) -> None:
     robot = load_robot("ur")
     with pytest.raises(ConfigError, match="needs a task"):

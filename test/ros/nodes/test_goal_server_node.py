@@ -76,6 +76,7 @@ def wait_for(rig: Any, words: str, timeout_s: float = 20.0) -> Any:
     ("message", "words"),
     [
         (pose("camera"), "frame 'camera' is not known here; send poses in 'world'"),
+        (pose("bunny"), "frame 'bunny' is not known here"),
         (pose(w=float("nan")), "not finite"),
         (pose(w=0.3, x=0.0, y=0.0, z=0.0), "norm 0.3; send a unit quaternion"),
     ],

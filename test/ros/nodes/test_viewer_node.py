@@ -1,8 +1,11 @@
 """The viewer as a process: it says where its page is, serves it, and ends without a word of Python's."""
 
+import os
 import re
+import signal
 import time
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ pytest.importorskip("rclpy")
 pytest.importorskip("viser")
 
 from contact_mpc import load_system
+from contact_mpc.ros.nodes import viewer
 from contact_mpc.ros.stack.domain import DomainLease
 from contact_mpc.ros.stack.viewing import viewing
 
@@ -34,3 +38,29 @@ def test_the_viewer_serves_its_page_and_ends_in_order(tmp_path: Path) -> None:
     said = log.read_text()
     assert "closing the page" in said
     assert not re.search(r"Traceback|KeyboardInterrupt|Failed to publish", said), said
+
+
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    signal.alarm(0)
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("handlers")
+def test_a_signal_ends_a_viewer_that_is_still_starting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Building the scene can take long beside busy processes: launch had to kill such a viewer."""
+
+    def start() -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        for _ in range(100):
+            time.sleep(0.01)
+        raise AssertionError("went on starting")
+
+    monkeypatch.setattr(viewer, "Viewer", start)
+    monkeypatch.setattr(viewer.rclpy, "init", lambda **_: None)
+    with pytest.raises(SystemExit) as ended:
+        viewer.main([])
+    assert ended.value.code == 0

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from free_port import free_port
 from patience import HANG_S
 
 pytest.importorskip("rclpy")
 
-from contact_mpc.ros.runtime.parent_process import PARENT_VARIABLE
+from contact_mpc.ros import nodes
 from contact_mpc.ros.stack.domain import DomainLease
 
 pytestmark = pytest.mark.dds
@@ -85,23 +86,40 @@ def lease() -> Iterator[DomainLease]:
     lease.release()
 
 
+def test_every_node_ends_with_the_process_that_started_it() -> None:
+    sources = [path.read_text() for path in Path(nodes.__path__[0]).glob("*.py")]
+    mains = [source for source in sources if "def main(" in source]
+    assert len(mains) > 9
+    for source in mains:
+        assert "run_node(" in source or "    die_with_parent()" in source, source[:100]
+
+
 ORCHESTRATOR = """
 import os, subprocess, sys, time
-os.environ["{variable}"] = str(os.getpid())
-child = subprocess.Popen([sys.executable, "-m", "contact_mpc.ros.nodes.recorder"])
+from contact_mpc.ros.runtime.parent_process import parent_environment
+os.environ.update(parent_environment())
+child = subprocess.Popen([sys.executable, "-m", *sys.argv[1:]])
 print(child.pid, flush=True)
 time.sleep(3600)
 """
 
 
-def test_a_node_ends_with_its_orchestrator_however_that_dies(lease: DomainLease) -> None:
+@pytest.mark.parametrize(
+    ("node", "number"), [("recorder", signal.SIGKILL), ("viewer", signal.SIGTERM)], ids=["recorder", "viewer"]
+)
+def test_a_node_ends_with_its_orchestrator_however_that_dies(
+    lease: DomainLease, node: str, number: signal.Signals
+) -> None:
+    if node == "viewer":
+        pytest.importorskip("viser")
     environment = os.environ | {"ROS_DOMAIN_ID": str(lease.domain)}
-    script = ORCHESTRATOR.format(variable=PARENT_VARIABLE)
-    parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=environment)
+    shown = ("-p", "system:=planar_hand_ball", "-p", f"port:={free_port()}") if node == "viewer" else ()
+    command = [sys.executable, "-c", ORCHESTRATOR, f"contact_mpc.ros.nodes.{node}", "--ros-args", *shown]
+    parent = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert parent.stdout is not None
     child = int(parent.stdout.readline())
     time.sleep(1.0)
-    parent.kill()
+    parent.send_signal(number)
     parent.wait()
     parent.stdout.close()
     deadline = time.monotonic() + HANG_S
