@@ -10,12 +10,9 @@ wall times of its solves.
 import logging
 import os
 import signal
-import threading
-import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import closing, contextmanager
-from functools import cache
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
@@ -23,10 +20,10 @@ from joblib import Parallel, delayed, parallel_config
 
 from contact_mpc.errors import ConfigError, StackError
 from contact_mpc.evaluation.cluster import run_on_dask, run_on_ray
+from contact_mpc.loop.apart import end_with
 
 T = TypeVar("T")
 DEATHS = 3  # of workers in a row, without an outcome in between, that end a campaign
-ORPHAN_POLL_S = 1.0
 logger = logging.getLogger(__name__)
 BACKENDS = {"loky": "joblib", "dask": "distributed", "ray": "ray"}  # and the package of each
 ON_CLUSTER = {"dask": run_on_dask, "ray": run_on_ray}
@@ -117,18 +114,5 @@ def _deferred_interrupts() -> Iterator[None]:
 
 
 def _numbered(work: Callable[..., T], index: int, arguments: tuple[Any, ...], parent: int) -> tuple[int, T]:
-    _end_with(parent)
+    end_with(parent)
     return index, work(*arguments)
-
-
-@cache
-def _end_with(parent: int) -> None:
-    """Let this process end when its parent has: nobody else would end a worker whose parent was killed."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(ORPHAN_POLL_S)
-        os._exit(1)
-
-    if os.getpid() != parent:
-        threading.Thread(target=watch, daemon=True).start()

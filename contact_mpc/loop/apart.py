@@ -6,10 +6,14 @@ evaluation (seen: 6e-15 rad in the first plan, 1e-11 N m after 0.6 s). The order
 on the number of threads, which is one here. The processes import no main module, so a script needs no guard.
 """
 
+import os
 import signal
+import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
+from functools import cache
 from typing import Literal, ParamSpec, TypeVar
 
 from joblib.externals.loky import ProcessPoolExecutor
@@ -18,19 +22,38 @@ from joblib.externals.loky.backend import get_context
 from contact_mpc.errors import StackError
 from contact_mpc.settings.threads import SINGLE_THREADED
 
+ORPHAN_POLL_S = 1.0
 P = ParamSpec("P")
 T = TypeVar("T")
 Work = Literal["plan", "loop"]
 _processes: dict[Work, ProcessPoolExecutor] = {}
 
 
+@cache
+def end_with(parent: int) -> None:
+    """Let this process end when its parent has: nobody else would end a worker whose parent was killed."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(ORPHAN_POLL_S)
+        os._exit(1)
+
+    if os.getpid() != parent:
+        threading.Thread(target=watch, daemon=True).start()
+
+
+def _begin(parent: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    end_with(parent)
+
+
 def start_process() -> ProcessPoolExecutor:
-    """Return an executor of one fresh process, which Ctrl-C ends without a word."""
+    """Return an executor of one fresh process, which Ctrl-C ends without a word, and the death of this one, too."""
     return ProcessPoolExecutor(
         1,
         context=get_context("loky"),
-        initializer=signal.signal,
-        initargs=(signal.SIGINT, signal.SIG_DFL),
+        initializer=_begin,
+        initargs=(os.getpid(),),
         env=dict.fromkeys(SINGLE_THREADED, "1"),
     )
 

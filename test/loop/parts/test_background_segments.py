@@ -1,11 +1,14 @@
 """Parts that another process searches: the same as here, taken when they may be, and a death that is told."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 import psutil
 import pytest
+from patience import HANG_S
 
 from contact_mpc.control.controller import Patience
 from contact_mpc.loop.parts.background_segments import BackgroundSegments
@@ -77,3 +80,19 @@ def test_a_search_whose_process_is_killed_says_so(task: TaskConfig) -> None:
     found = segments.next_segment(task.start_q, task.start_u)
     assert found is not None and found.plan is None and "the process that searches parts died" in found.reason
     segments.close()
+
+
+def test_no_process_is_left_where_the_one_that_asked_is_killed() -> None:
+    """As a node may be by kill -9."""
+    script = (
+        "import time\n"
+        "from contact_mpc.loop.apart import start_process\n"
+        "import os\n"
+        "print(start_process().submit(os.getpid).result(), flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as asking:
+        assert asking.stdout is not None
+        worker = psutil.Process(int(asking.stdout.readline()))
+        asking.kill()
+    worker.wait(HANG_S)
