@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from contact_mpc.errors import PlanError
-from contact_mpc.loop import confirmed_plan
+from contact_mpc.loop.parts import confirmed_plan
 from contact_mpc.loop.parts.confirmation import MujocoConfirmation
 from contact_mpc.loop.parts.confirmed_plan import LEAST_PAUSE_S, SETTLE_S, ConfirmedPlan, confirm, confirm_best
 from contact_mpc.loop.parts.plant_world import PlantWorld
