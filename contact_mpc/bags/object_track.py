@@ -9,13 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from contact_mpc.bags.poses import (
-    IntArray,
-    angles_deg,
-    interpolate,
-    interpolate_quaternions,
-    rotation_vectors,
-)
+from contact_mpc.bags.poses import IntArray, angles_deg, interpolate, interpolate_quaternions, rotation_vectors
 from contact_mpc.bags.record import OdometrySeries, RunRecord
 from contact_mpc.errors import BagError
 from contact_mpc.model.rotations import matrix_to_quaternion, quaternion_to_matrix

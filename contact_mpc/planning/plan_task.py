@@ -97,8 +97,9 @@ def write_plan_task(
     system, parts, (q, u) = problem.system, problem.file.parts, (plan.q[0], plan.u[0])
     R, p = system.object_pose(q)
     goal, (tolerance_deg, tolerance_mm) = goal_of_plan(problem, plan), tolerances(problem)
-    is_of_tree = plan_file is not None and plan.provenance.get("planner") != REGRASP
-    is_turned = plan.provenance.get("planner") == REGRASP or (is_of_tree and problem.file.turns is not None)
+    by_turns = plan.provenance.get("planner") == REGRASP
+    parts_of = None if by_turns else plan_file
+    is_turned = by_turns or (parts_of is not None and problem.file.turns is not None)
     turning = turning_task(problem) if is_turned else None
     made_by = f"{plan.provenance.get('planner', 'unknown planner')}, seed {plan.provenance.get('seed')}"
     file = {
@@ -122,9 +123,9 @@ def write_plan_task(
         "tolerance_mm": tolerance_mm,
         "drop_distance_m": parts.drop_distance_m,
     }
-    if is_of_tree and plan_file is not None:
+    if parts_of is not None:
         file["planner"] = {"method": TREE_PARTS, "problem": str(problem.path)}
-        file["reference"] = {"plan_file": str(plan_file.resolve())}
+        file["reference"] = {"plan_file": str(parts_of.resolve())}
         file["duration_s"] = min(parts.longest_s(float(plan.times_s[-1])), LONGEST_S)
         file["drop_distance_m"] = min(parts.drop_distance_m + _extent(problem, plan), FURTHEST_M)
     elif turning is not None:

@@ -11,6 +11,7 @@ import pytest
 from patience import HANG_S
 
 from contact_mpc.control.controller import Patience
+from contact_mpc.errors import ConfigError
 from contact_mpc.loop.parts.background_segments import BackgroundSegments
 from contact_mpc.planning.methods import make_segment_planner
 from contact_mpc.planning.reorient.segments import make_goal_plan
@@ -70,8 +71,8 @@ def test_an_answer_is_left_where_the_recorded_step_left_it_and_asked_anew_under_
 
 
 def test_a_search_whose_process_is_killed_says_so(task: TaskConfig) -> None:
-    segments = BackgroundSegments(partial(make_segment_planner, TASK), Patience("wait"))
     before = set(psutil.Process().children(recursive=True))
+    segments = BackgroundSegments(partial(make_segment_planner, TASK), Patience("wait"))
     segments.begin(make_goal_plan(task))
     new = [item for item in psutil.Process().children(recursive=True) if item not in before]
     for process in new:
@@ -79,7 +80,14 @@ def test_a_search_whose_process_is_killed_says_so(task: TaskConfig) -> None:
             process.kill()
     found = segments.next_segment(task.start_q, task.start_u)
     assert found is not None and found.plan is None and "the process that searches parts died" in found.reason
+    again = segments.next_segment(task.start_q, task.start_u)  # after a reset: another one begins with the reference
+    assert again is not None and again.plan is not None
     segments.close()
+
+
+def test_what_makes_no_planner_is_refused_where_it_is_asked_for_not_at_the_first_tick() -> None:
+    with pytest.raises(ConfigError, match=r"planner\.method"):
+        BackgroundSegments(partial(make_segment_planner, "planar_hand_ball"), Patience())
 
 
 def test_no_process_is_left_where_the_one_that_asked_is_killed() -> None:
