@@ -1,17 +1,21 @@
-"""A start for a task: the search for postures, played in physics, and planned from.
+"""A start for a task: the search for postures, held in physics, planned from, and turned from in closed loop.
 
-The plants of the search are drawn as the trials of an evaluation are, from seeds of their own.
+The plants of the search are drawn as the trials of an evaluation are, from seeds of their own. A start from which not
+every turn in closed loop meets its goal is followed by another search; the best of `SEARCHES` is what was found.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from contact_mpc.errors import PlanError
+from contact_mpc.evaluation.start_turns import share_of_turns
+from contact_mpc.evaluation.trial_run import Case
 from contact_mpc.evaluation.trials import disturbance_of, draw_trial
 from contact_mpc.planning.grasp.search import GraspCandidate, GraspSearch, search_grasp
+from contact_mpc.planning.methods import make_plan
 from contact_mpc.planning.start_posture import make_search
-from contact_mpc.planning.trajopt.feasibility import describe_refusal
-from contact_mpc.planning.trajopt.task import plan_task
 from contact_mpc.plants.common.sensors import SensorConfig
 from contact_mpc.settings.extras import require_packages
 from contact_mpc.task.derived import derive_planner, least_force
@@ -21,18 +25,22 @@ PLANTS = 12
 FIRST_SEED = 4_000_000_000  # of the plants; seeds of trials are drawn, so that they meet these by chance alone
 SPREAD_DEG = 40.0  # of objects that are no balls, where the task has no start
 LEAST_HELD = 0.75  # share of the plants in which a start holds the object
+LEAST_MET = 0.5  # share of the turns in closed loop that meet their goals
+SEARCHES = 3  # from other seeds, until all turns in closed loop meet their goals
 
 
 @dataclass(frozen=True)
 class FoundStart:
     """The search, its best candidate (None: nothing holds the object), and why it is not good enough, "" if it is.
 
-    grip_n is the least force per contact that it was found with, N, where that is not the task's.
+    met is the share of the turns in closed loop that met their goals, NaN where none was played; grip_n the least force
+    per contact that it was found with, N, where that is not the task's.
     """
 
     search: GraspSearch
     refused: str
     is_interrupted: bool = False
+    met: float = np.nan
     grip_n: float | None = None
 
     @property
@@ -64,11 +72,11 @@ def find_start(
     task : TaskConfig
         The task; every one of its turns must be served.
     samples, seed
-        Postures to try, and what draws them.
+        Postures to try in one search, and what draws them.
     spread_rad : float
         Half width of the start's random turns, rad.
     progress : callable, optional
-        Told count and best score after each posture.
+        Told count and best score after each posture of a search.
 
     Raises
     ------
@@ -97,36 +105,76 @@ def gentler_grip(task: TaskConfig) -> float | None:
 def find_with_grip(
     task: TaskConfig, samples: int, seed: int, spread_rad: float, progress: Callable[[int, float], None] | None
 ) -> FoundStart:
-    """Search with the task's own grip; see `find_start`."""
+    """Search with the task's own grip until all turns in closed loop meet their goals; see `find_start`.
+
+    A search that finds nothing has tried all its postures, and no other one follows.
+    """
+    best = search_once(task, samples, (seed,), spread_rad, progress)
+    for count in range(1, SEARCHES):
+        if best.is_interrupted or np.isnan(best.met) or best.met >= 1.0:
+            break
+        found = search_once(task, samples, (seed, count), spread_rad, progress)
+        if found.is_interrupted or np.isnan(found.met):
+            return replace(best, is_interrupted=found.is_interrupted)
+        best = found if found.met > best.met else best
+    return best
+
+
+def search_once(
+    task: TaskConfig,
+    samples: int,
+    seed: tuple[int, ...],
+    spread_rad: float,
+    progress: Callable[[int, float], None] | None,
+) -> FoundStart:
+    """Search, plan every turn from what was found, and play them in closed loop."""
     from contact_mpc.loop.start_holding import StartHolding
 
     ranges, nominal = disturbance_of(task), SensorConfig()
     plants = [draw_trial(FIRST_SEED + k, ranges, nominal).perturbation for k in range(PLANTS)]
     search = make_search(task, seed, spread_rad, StartHolding(task.system, plants).share)
-    is_interrupted = False
     try:
         search_grasp(search, samples, progress)
     except KeyboardInterrupt:
-        is_interrupted = True
-    refused = "no posture holds the object" if search.best is None else describe_start(task, search.best)
-    return FoundStart(search, refused, is_interrupted)
+        refused = "no posture holds the object" if search.best is None else plan_turns(task, search.best)[0]
+        return FoundStart(search, refused, is_interrupted=True)
+    if search.best is None:
+        return FoundStart(search, "no posture holds the object")
+    refused, cases = plan_turns(task, search.best)
+    if refused:
+        return FoundStart(search, refused)
+    try:
+        met = share_of_turns(cases)
+    except KeyboardInterrupt:
+        return FoundStart(search, "", is_interrupted=True)
+    return FoundStart(search, "" if met >= LEAST_MET else describe_turns(met), met=met)
 
 
-def describe_start(task: TaskConfig, start: GraspCandidate) -> str:
-    """Return why a start is not good enough: it lets the object go, or a turn cannot be planned; "" where it is."""
+def plan_turns(task: TaskConfig, start: GraspCandidate) -> tuple[str, tuple[Case, ...]]:
+    """Return why a start is not good enough, "" where it is, and its turns, each with its plan.
+
+    It is not where it lets the object go, or where a turn cannot be planned.
+    """
     if start.fraction < 1.0:
-        return f"fingers roll along {100 * start.fraction:.0f} % of the way of the turns alone"
+        return f"fingers roll along {100 * start.fraction:.0f} % of the way of the turns alone", ()
     if start.held < LEAST_HELD:
         return (
             f"fingers that roll from the start keep the object in {100 * start.held:.0f} % of {PLANTS} plants (asked "
             f"for: {100 * LEAST_HELD:.0f} %): friction, size, mass and place of the object as an evaluation draws them"
-        )
+        ), ()
+    cases = []
     for axis in task.axes or ("",):
         turn = replace(task.about(axis), start_q=start.q, start_u=start.grasp.u, has_start=True)
         try:
-            refused = describe_refusal(turn, plan_task(turn))
+            cases.append(Case(turn, make_plan(turn)))
         except PlanError as error:
-            refused = str(error)
-        if refused:
-            return refused
-    return ""
+            return str(error), ()
+    return "", tuple(cases)
+
+
+def describe_turns(met: float) -> str:
+    """Return what is wrong with a start from which too few turns meet their goals."""
+    return (
+        f"{100 * met:.0f} % of the turns in closed loop meet their goals in MuJoCo, disturbed as in an evaluation (asked "
+        f"for: {100 * LEAST_MET:.0f} %)"
+    )

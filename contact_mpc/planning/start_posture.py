@@ -12,7 +12,7 @@ from contact_mpc.task.task import TaskConfig
 
 def make_search(
     task: TaskConfig,
-    seed: int,
+    seed: int | tuple[int, ...],
     spread_rad: float = 0.0,
     hold: Hold | None = None,
     config: GraspSearchConfig | None = None,

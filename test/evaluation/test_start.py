@@ -1,4 +1,4 @@
-"""A start counts only when it was held in physics and its plan was made."""
+"""A start counts only when it was held in physics, its plan was made, and turns in closed loop met their goals."""
 
 from dataclasses import replace
 
@@ -9,13 +9,16 @@ from contact_mpc.evaluation import start
 from contact_mpc.evaluation.start import (
     LEAST_HELD,
     SPREAD_DEG,
+    SEARCHES,
     FoundStart,
-    describe_start,
     find_start,
+    find_with_grip,
+    plan_turns,
+    search_once,
     turns_to_try_deg,
 )
 from contact_mpc.planning.grasp.balance import compute_grasp
-from contact_mpc.planning.grasp.search import GraspCandidate
+from contact_mpc.planning.grasp.search import GraspCandidate, GraspSearch
 from contact_mpc.planning.start_posture import make_search
 from contact_mpc.task.task import TaskConfig, load_task
 
@@ -31,15 +34,18 @@ def candidate(task: TaskConfig, held: float, fraction: float = 1.0) -> GraspCand
 
 
 def test_a_start_that_is_held_and_planned_from_counts(task: TaskConfig) -> None:
-    assert describe_start(task, candidate(task, 1.0)) == ""
+    refused, cases = plan_turns(task, candidate(task, 1.0))
+    assert refused == ""
+    assert [case.task.axis for case in cases] == ["+z"]
+    np.testing.assert_array_equal(cases[0].plan.q[0], task.start_q)
 
 
 def test_a_start_that_lets_the_object_go_does_not(task: TaskConfig) -> None:
-    assert "keep the object in 50 % of" in describe_start(task, candidate(task, LEAST_HELD - 0.25))
+    assert "keep the object in 50 % of" in plan_turns(task, candidate(task, LEAST_HELD - 0.25))[0]
 
 
 def test_a_start_whose_fingers_stop_on_the_way_does_not(task: TaskConfig) -> None:
-    assert "roll along 40 % of the way" in describe_start(task, candidate(task, np.nan, 0.4))
+    assert "roll along 40 % of the way" in plan_turns(task, candidate(task, np.nan, 0.4))[0]
 
 
 def test_turns_are_tried_where_a_task_without_start_has_no_ball() -> None:
@@ -75,3 +81,42 @@ def test_a_strong_grip_that_serves_no_turn_is_followed_by_a_gentle_one(
     found = find_start(replace(task, planner={"minimum_force_n": given_n}), samples=1)
     assert (tried, found.grip_n) == (tried_n, grip_n)
     assert found.search.minimum_force_n == (grip_n or given_n)
+
+
+@pytest.mark.parametrize(
+    ("shares", "searches", "met"),
+    [
+        ([1.0], 1, 1.0),  # all turns meet their goals
+        ([0.5, 1.0], 2, 1.0),
+        ([0.75, 0.5, 0.25], SEARCHES, 0.75),  # the best of all
+        ([0.25, np.nan], 2, 0.25),  # a second search that finds nothing ends it
+        ([np.nan], 1, np.nan),
+    ],
+)
+def test_searches_follow_one_another_until_all_turns_meet_their_goals(
+    task: TaskConfig, monkeypatch: pytest.MonkeyPatch, shares: list[float], searches: int, met: float
+) -> None:
+    seeds = []
+
+    def search(task: TaskConfig, _samples: int, seed: tuple[int, ...], *_: object) -> FoundStart:
+        share = shares[len(seeds)]
+        seeds.append(seed)
+        return FoundStart(make_search(task, seed), "nothing" if np.isnan(share) else "", met=share)
+
+    monkeypatch.setattr(start, "search_once", search)
+    found = find_with_grip(task, 1, 7, 0.0, None)
+    assert seeds == [(7,), (7, 1), (7, 2)][:searches]
+    np.testing.assert_equal(found.met, met)
+
+
+def test_a_start_from_which_too_few_turns_meet_their_goals_is_refused(
+    task: TaskConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def search(search: GraspSearch, *_: object) -> None:
+        search.best = candidate(task, 1.0)
+
+    monkeypatch.setattr(start, "search_grasp", search)
+    monkeypatch.setattr(start, "share_of_turns", lambda _cases: 0.25)
+    found = search_once(task, 1, (0,), 0.0, None)
+    assert "25 % of the turns in closed loop" in found.refused
+    assert found.met == 0.25

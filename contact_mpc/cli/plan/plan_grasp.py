@@ -13,9 +13,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
-from contact_mpc.evaluation.start import find_start, turns_to_try_deg
+from contact_mpc.evaluation.start import FoundStart, find_start, turns_to_try_deg
 from contact_mpc.evaluation.start_file import replace_start, start_section, start_text
-from contact_mpc.planning.grasp.search import GraspCandidate
 from contact_mpc.task.task import TaskConfig
 
 MOST_REASONS = 6
@@ -43,7 +42,7 @@ def find_grasp(task: TaskConfig, options: GraspOptions, as_json: bool) -> NoRetu
         found = find_start(task, options.samples, options.seed, float(np.deg2rad(spread_deg)), report)
     search, best, refused = found.search, found.best, found.refused
     head = {"task": task.name, "seed": options.seed, "samples": search.drawn, "spread_deg": spread_deg}
-    result = {**head, "goal_met": not refused, "refused": refused, **_grasp_figures(task, best, found.grip_n)}
+    result = {**head, "goal_met": not refused, "refused": refused, **_grasp_figures(task, found)}
     result |= {"why_samples_failed": search.why()[:MOST_REASONS], "written": None, "interrupted": found.is_interrupted}
     if best is not None:
         result |= _put_down(task, result, options, as_json, is_good=not refused)
@@ -65,18 +64,20 @@ def _put_down(
     return {}
 
 
-def _grasp_figures(config: TaskConfig, best: GraspCandidate | None, grip_n: float | None) -> dict[str, Any]:
+def _grasp_figures(config: TaskConfig, found: FoundStart) -> dict[str, Any]:
+    best = found.best
     if best is None:
         return {"fraction_of_path": 0.0}
     return {
         "fraction_of_path": best.fraction,
         "held_in_plants": best.held,
+        "turns_met": found.met,
         "friction_margins": dict(zip(map(str, best.config.friction_steps), best.fractions, strict=False)),
         "joint_limit_room_rad": best.limit_room_rad,
         "conditioning": best.conditioning,
         "normal_forces_n": best.grasp.normal_forces,
         "cone_margins": best.grasp.cone_margins,
-        "start": start_section(config.system, best, grip_n),
+        "start": start_section(config.system, best, found.grip_n),
     }
 
 
@@ -88,6 +89,7 @@ def _grasp_table(result: dict[str, Any]) -> Table:
         for step, share in result["friction_margins"].items():
             table.add_row(f"the same with {100 * float(step):.0f} % of the friction", f"{100 * share:.0f} %")
         table.add_row("plants that keep it, turned (MuJoCo)", _share_held(result["held_in_plants"]))
+        table.add_row("turns in closed loop that meet their goals (MuJoCo)", _share_met(result["turns_met"]))
         table.add_row("conditioning of B_u, least to largest", f"{result['conditioning']:.2f}")
         table.add_row("room to joint limits on the way", f"{result['joint_limit_room_rad']:.3f} rad")
         table.add_row("normal forces", ", ".join(f"{force:.2f} N" for force in result["normal_forces_n"]))
@@ -107,6 +109,10 @@ def _grasp_table(result: dict[str, Any]) -> Table:
 
 def _share_held(share: float) -> str:
     return "not played: fingers do not roll along the whole way" if np.isnan(share) else f"{100 * share:.0f} %"
+
+
+def _share_met(share: float) -> str:
+    return "not played" if np.isnan(share) else f"{100 * share:.0f} %"
 
 
 @contextmanager

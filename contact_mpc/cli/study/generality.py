@@ -195,7 +195,7 @@ def _provide_start(hand: str, thing: str, place: Path, options: CellOptions) -> 
     if start.best is None or start.refused:
         row["reason"] = f"{NO_GRASP}: {start.refused}"
     else:
-        row |= {"held_in_plants": start.best.held, "fingers": len(start.best.grasp.pairs)}
+        row |= {"held_in_plants": start.best.held, "turns_met": start.met, "fingers": len(start.best.grasp.pairs)}
         how = f"seed {options.seed}, {start.search.drawn} samples"
         replace_start(task.path, start_text(start_section(task.system, start.best, start.grip_n), how))
     write_text(kept, json.dumps({"key": key, "row": to_plain(row)}, indent=1))

@@ -119,7 +119,7 @@ class GraspSearch:
         system: System,
         q_centre: FloatArray,
         paths: Callable[[FloatArray], list[FloatArray]],
-        seed: int,
+        seed: int | tuple[int, ...],
         minimum_force_n: float = 1.0,
         friction: float = 0.5,
         spread_rad: float = 0.0,

@@ -19,7 +19,8 @@ from contact_mpc.task.task import load_task
 def find(monkeypatch: pytest.MonkeyPatch, best: GraspCandidate, refused: str) -> int:
     """Print what a search found, without searching; the exit code."""
     search = SimpleNamespace(drawn=7, why=lambda: ["3 of 7: too few fingertips touch the object"])
-    found = SimpleNamespace(search=search, best=best, refused=refused, is_interrupted=False, grip_n=None)
+    met = float("nan") if refused else 1.0
+    found = SimpleNamespace(search=search, best=best, refused=refused, is_interrupted=False, met=met, grip_n=None)
     monkeypatch.setattr(plan_grasp, "find_start", lambda *_arguments: found)
     with pytest.raises(typer.Exit) as ended:
         plan_grasp.find_grasp(

@@ -72,7 +72,7 @@ def test_a_start_that_was_found_serves_other_engines_and_trials(
         while search.best is None:
             search.best = search.sample()
         search.best = replace(search.best, held=1.0)
-        return FoundStart(search, "")
+        return FoundStart(search, "", met=1.0)
 
     monkeypatch.setattr(generality, "find_start", find)
     place = tmp_path / "cell"
