@@ -12,13 +12,14 @@ class Segment:
     """A plan that is tracked (the object is held) or else played back (fingers let go and grip anew).
 
     Without a plan, `reason` says why there is none. At its end the next one waits up to rest_s for objects that still
-    move.
+    move. `note` tells people which part it is and what is expected of it.
     """
 
     plan: Plan | None
     is_tracked: bool = True
     reason: str = ""
     rest_s: float = 0.0
+    note: str = ""
 
 
 SEARCHING = Segment(None, reason="searching")  # by another process; to be asked for again

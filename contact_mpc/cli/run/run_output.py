@@ -53,6 +53,7 @@ def run_progress(title: str, total_s: float) -> Iterator[Callable[["RunProgress"
                 f"{progress.real_time_factor:.2f} x real time, object at {progress.angle_error_deg:.1f} deg, "
                 f"{progress.position_error_mm:.1f} mm from the goal"
             )
+            state += f"\n  {progress.part}" if progress.part else ""
             completed = min(progress.simulated_s, total_s)
             bar.update(row, description=title, completed=completed, state=state)
 

@@ -63,6 +63,8 @@ class TrackerOutput:
     note : str
         With "plan_kept": why there is no other plan; else what else is seen: joints that lack torque, fingers that
         slide.
+    part: str
+        Of ways in parts: which one it is, and what is expected of it.
     """
 
     plan: CommandPlan
@@ -74,6 +76,7 @@ class TrackerOutput:
     object_error_mm: float = float("nan")
     replacement: tuple[float, Plan] | None = None
     note: str = ""
+    part: str = ""
 
 
 @dataclass(frozen=True)

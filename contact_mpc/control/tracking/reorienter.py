@@ -102,7 +102,8 @@ class Reorienting:
             output = self._follow(state)
         if not output.plan.is_hold:
             self._last = output.plan
-        return replace(output, solve_ms=1e3 * (time.perf_counter() - started - self._searched_s))
+        solve_ms = 1e3 * (time.perf_counter() - started - self._searched_s)
+        return replace(output, solve_ms=solve_ms, part="" if self._segment is None else self._segment.note)
 
     def _is_due(self, state: EstimatedState) -> bool:
         """Whether to ask for the next segment."""

@@ -2,14 +2,18 @@
 
 The planner's model proposes commands; each draw is a plant of `contact_mpc.plants.mujoco.plant` whose joints are held
 by the joint impedance, with their effort limits, and which carries its robots' weight. A roll-out begins at rest in a
-state of the plan, or in a measured one, and ends with the last command held for `SETTLE_S`. Drake takes no part: it
-judges what was confirmed here.
+state of the plan, or in a measured one, and ends with the last command held for `SETTLE_S`. Where a bridge sends the
+commands, its limits hold in the roll-outs, too: a finger that pushes with a tenth less of its effort gives way earlier.
+Drake takes no part: it judges what was confirmed here.
 """
+
+from dataclasses import replace
 
 import mujoco
 import numpy as np
 from mujoco import rollout
 
+from contact_mpc.control.bridge.guard.limits import GuardLimits
 from contact_mpc.loop.parts.confirmed_plan import ROWS_S, SETTLE_S, Ways
 from contact_mpc.loop.parts.correction import CorrectionConfig, correct
 from contact_mpc.loop.parts.identification import PlantIdentification
@@ -26,6 +30,7 @@ STEP_S = 0.002  # of the roll-outs, s: a third of the contacts' time constant
 DRAWS = ((1.0, 1.0, 1.0), (0.75, 1.1, 0.99), (0.65, 0.9, 1.01), (0.85, 1.0, 1.0))
 FEW_DRAWS = 2  # of them, where many commands are rolled out
 LEAST_FRICTION = 0.5  # of draws about a friction that was identified
+SPEED_SHARE = 0.9  # of the joints' limits of speed: a bridge refuses a plan beyond them
 
 
 class MujocoConfirmation:
@@ -40,6 +45,8 @@ class MujocoConfirmation:
     has_velocity_reference : bool
         Whether the joint impedance damps about the velocity of the command (a bridge that sends efforts), or about
         rest (a robot that takes positions).
+    limits : GuardLimits, optional
+        Of the bridge; by default commands go as they are to joints with the effort limits of the system.
     """
 
     def __init__(
@@ -47,8 +54,9 @@ class MujocoConfirmation:
         system: System,
         draws: tuple[tuple[float, float, float], ...] = DRAWS,
         has_velocity_reference: bool = True,
+        limits: GuardLimits | None = None,
     ) -> None:
-        self._system = system
+        self._system, self._limits = system, limits
         self._draws = draws
         self._plant = MujocoPlant(system, "position", PlantPerturbation(), gravity_compensation=True)
         self._models = [self._model(*draw) for draw in draws]
@@ -113,13 +121,16 @@ class MujocoConfirmation:
         self, problem: Problem, q: FloatArray, plan: Plan, target: FloatArray, enough_rad: float
     ) -> Corrected:
         """See `contact_mpc.planning.tree.segments.Physics.corrected` and `contact_mpc.loop.parts.correction`."""
-        return correct(problem, self, q, plan, target, CorrectionConfig(enough_rad=enough_rad))
+        slow = plan if self._limits is None else slowed(plan, SPEED_SHARE * self._limits.v_max)
+        return correct(problem, self, q, slow, target, CorrectionConfig(enough_rad=enough_rad))
 
     def _model(self, friction: float, mass: float, size: float) -> mujoco.MjModel:
         perturbation = PlantPerturbation(friction_scale=friction, mass_scale=mass, size_scale=size)
         plant = MujocoPlant(self._system, "position", perturbation, gravity_compensation=True)
         model, _ = plant.actuated_copy(is_complete=True)
         model.opt.timestep = STEP_S
+        if self._limits is not None:
+            model.actuator_forcerange[:] = self._limits.tau_max[:, None] * [-1.0, 1.0]
         return model
 
     def _ways(
@@ -143,6 +154,8 @@ class MujocoConfirmation:
         """Return the inputs (steps, n_a) of the joint impedance for commands u (n, n_a) at times_s (n,)."""
         sampled = STEP_S * np.arange(1, steps + 1)
         controls = np.stack([np.interp(sampled, times_s, column) for column in u.T], axis=1)
+        if self._limits is not None:
+            controls = np.clip(controls, self._limits.q_min, self._limits.q_max)
         return controls + self._lead * np.gradient(controls, STEP_S, axis=0)
 
     def _roll(self, q: FloatArray, models: list[mujoco.MjModel], controls: FloatArray) -> FloatArray:
@@ -157,3 +170,11 @@ class MujocoConfirmation:
             models, self._data, initial_state=np.tile(state, (len(models), 1)), control=controls
         )
         return np.asarray(states)
+
+
+def slowed(plan: Plan, v_max: FloatArray) -> Plan:
+    """Return a plan in as much more time as it needs for no command to change faster than v_max (n_a,), rad/s (m/s)."""
+    speed = np.abs(np.diff(plan.u, axis=0)) / np.diff(plan.times_s)[:, None]
+    factor = max(1.0, float(np.max(speed / v_max, initial=0.0)))
+    du = None if plan.du is None else plan.du / factor
+    return replace(plan, times_s=factor * plan.times_s, du=du) if factor > 1.0 else plan

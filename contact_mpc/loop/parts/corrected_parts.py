@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-import numpy as np
-
+from contact_mpc.control.bridge.config import BridgeConfig
+from contact_mpc.control.bridge.guard.limits import GuardLimits
 from contact_mpc.errors import ConfigError
-from contact_mpc.loop.parts.confirmation import MujocoConfirmation
+from contact_mpc.loop.parts.confirmation import SPEED_SHARE, MujocoConfirmation, slowed
 from contact_mpc.model.system import System
 from contact_mpc.planning.methods import is_problem
 from contact_mpc.planning.parts import make_parts
@@ -17,11 +17,11 @@ from contact_mpc.task.plan import Plan
 from contact_mpc.task.segment import Segment, SegmentPlanner
 from contact_mpc.task.task import load_task
 
-SPEED_SHARE = 0.9  # of the joints' limits of speed: the bridge refuses a plan beyond them
-
 
 def load_parts(name: str) -> SegmentPlanner:
     """Return what plans the parts of a planning problem, or of the plan of one that a task file names.
+
+    Roll-outs know the limits of a bridge with the default parameters.
 
     Parameters
     ----------
@@ -45,7 +45,8 @@ def load_parts(name: str) -> SegmentPlanner:
             )
         plan = make_reference(task)
         problem = problem_of_plan(str(task.planner["problem"]), plan)
-    parts = make_parts(problem, MujocoConfirmation(problem.system), is_tracked=False)
+    limits = GuardLimits.from_config(problem.system, BridgeConfig(gravity_compensation="bridge"))
+    parts = make_parts(problem, MujocoConfirmation(problem.system, limits=limits), is_tracked=False)
     return CorrectedParts(problem.system, parts, plan)
 
 
@@ -74,11 +75,3 @@ class CorrectedParts:
         if segment is None or segment.plan is None or segment.is_tracked:
             return segment
         return replace(segment, plan=slowed(segment.plan, SPEED_SHARE * self._system.v_max))
-
-
-def slowed(plan: Plan, v_max: FloatArray) -> Plan:
-    """Return a plan in as much more time as it needs for no command to change faster than v_max (n_a,), rad/s (m/s)."""
-    speed = np.abs(np.diff(plan.u, axis=0)) / np.diff(plan.times_s)[:, None]
-    factor = max(1.0, float(np.max(speed / v_max, initial=0.0)))
-    du = None if plan.du is None else plan.du / factor
-    return replace(plan, times_s=factor * plan.times_s, du=du) if factor > 1.0 else plan

@@ -121,6 +121,11 @@ def _failure(failed: int, no_plan: str) -> str:
     return f"{plans} in physics" + (f"; no further plan: {no_plan}" if no_plan else "")
 
 
+def _foretold(found: Corrected) -> str:
+    """Return how far off a corrected part is expected to end."""
+    return f"foretold {found.error:.3f} rad off"
+
+
 class TreeSegments:
     """A `SegmentPlanner` of tree plans.
 
@@ -148,13 +153,14 @@ class TreeSegments:
         )
         self._parts: list[Part] = []
         self._seed, self._mends_left = 0, self._config.mends
+        self._plans = 1
         self._nodes_left: int | None = None  # of trees from the present state; None: each has its own
 
     def begin(self, plan: Plan) -> None:
         """Follow a plan from its start to the goal that it was made for."""
         objects = plan.provenance.get("parameters", {}).get("objects", {})
         self.problem = with_goal(self.problem, {name: item["goal"] for name, item in objects.items()})
-        self._planner, self._mends_left = None, self._config.mends
+        self._planner, self._mends_left, self._plans = None, self._config.mends, 1
         self._parts, self._seed = self._split(plan), int(plan.provenance.get("seed", 0))
 
     def next_segment(self, q: FloatArray, u: FloatArray) -> Segment | None:
@@ -178,14 +184,14 @@ class TreeSegments:
         if self._plans_again and (not self._parts or object_distance(self.problem, q, target) > self._config.off_rad):
             mended = self._mended(q, u, target)
             if mended is not None:
-                return self._hand_out(mended, is_free=False)
+                return self._hand_out(mended.plan, False, f"mended, {_foretold(mended)}")
             reason = self._plan_again(q, u)
             if reason:
                 return Segment(None, reason=reason)
         self._mends_left = self._config.mends
         if self._physics is None:
             part = self._parts.pop(0)
-            return self._hand_out(shifted(part, u), part.is_free)
+            return self._hand_out(shifted(part, u), part.is_free, self._describe(part))
         return self._corrected(self._physics, q, u)
 
     def _corrected(self, physics: Physics, q: FloatArray, u: FloatArray) -> Segment:
@@ -207,7 +213,8 @@ class TreeSegments:
             left = found.error / max(self._config.off_rad / self._config.left, object_distance(self.problem, q, target))
             failed += 1
             if left < least:
-                least, best, best_parts = left, self._hand_out(found.plan, part.is_free), self._parts
+                note = f"{self._describe(part)}, {_foretold(found)}"
+                least, best, best_parts = left, self._hand_out(found.plan, part.is_free, note), self._parts
             if left <= self._config.left:
                 break
         self._parts = best_parts
@@ -217,10 +224,15 @@ class TreeSegments:
         """Return the error of a part in a grasp that is left as it is."""
         return self._config.held_rad if self._parts else self._config.last_rad
 
-    def _hand_out(self, plan: Plan, is_free: bool) -> Segment:
-        return Segment(plan, self._is_tracked and not is_free, rest_s=self._config.rest_s)
+    def _hand_out(self, plan: Plan, is_free: bool, note: str) -> Segment:
+        return Segment(plan, self._is_tracked and not is_free, rest_s=self._config.rest_s, note=note)
 
-    def _mended(self, q: FloatArray, u: FloatArray, target: FloatArray) -> Plan | None:
+    def _describe(self, part: Part) -> str:
+        """Return which part it is; those after it are in `_parts`."""
+        what = "fingers move freely" if part.is_free else "a grasp moves the object"
+        return f"plan {self._plans}, {what}, {len(self._parts)} parts left"
+
+    def _mended(self, q: FloatArray, u: FloatArray, target: FloatArray) -> Corrected | None:
         """Return commands by which the present grasp brings the object to that of a target; None where it cannot."""
         if self._physics is None or self._mends_left == 0:
             return None
@@ -229,7 +241,7 @@ class TreeSegments:
         still = Plan(times_s, np.tile(q, (4, 1)), np.tile(u, (4, 1)), np.zeros((4, len(u))), np.zeros((4, 0, 3)), {})
         found = self._physics.corrected(self.problem, q, still, target, self._enough())
         is_enough = found.error <= max(self._enough(), self._config.mended * found.error_before)
-        return found.plan if is_enough else None
+        return found if is_enough else None
 
     def _plan_again(self, q: FloatArray, u: FloatArray) -> str:
         """Put the parts of a plan from (q, u) in place of those left; return why there is none, "" where there is."""
@@ -254,6 +266,7 @@ class TreeSegments:
                 reason = reason or "no tree gets nearer to the goal"
                 continue
             self._parts = self._split(plan)
+            self._plans += 1
             return ""
         return reason
 

@@ -177,6 +177,8 @@ class MpcTrackerNode(ContactNode):
         values.update({name: getattr(output, name) for name in names})
         if not output.plan.is_hold:
             values["solve_ms"] = output.solve_ms
+        if output.part:
+            values["part"] = output.part
         self._solves += 1
         is_fine = output.status == NO_REFERENCE or not (output.plan.is_hold or output.status == LAGGING)
         self._level = DiagnosticStatus.OK if is_fine else DiagnosticStatus.WARN

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from diagnostic_msgs.msg import DiagnosticStatus
 from nav_msgs.msg import Odometry
 from numpy.typing import NDArray
 from rclpy.qos import QoSProfile, QoSReliabilityPolicy
@@ -31,12 +32,16 @@ NEWEST = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
 
 @dataclass(frozen=True)
 class RunProgress:
-    """Where a run is: simulated and wall time since its start, s; object error against the goal, degrees and mm."""
+    """Where a run is: simulated and wall time since its start, s; object error against the goal, degrees and mm.
+
+    `part` says which part of a long way is under way.
+    """
 
     simulated_s: float
     wall_s: float
     angle_error_deg: float
     position_error_mm: float
+    part: str = ""
 
     @property
     def real_time_factor(self) -> float:
@@ -78,6 +83,7 @@ class RunSession:
         self._start_ns = T0_NS + round(delay_s * NS_PER_S)
         self._met_ns: int | None = None  # since when the goal of a task with an open end is met
         self._stall_s = STALL_TIMEOUT_S + (SEARCH_S if task.has_open_end else 0.0)
+        self._part = ""
         self._pose: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
         namespace = "/" + task.system.config.robots[0].name
         self.stack = Stack(StackSpec(namespace, parameters, folder, domain, placement=placement))
@@ -104,6 +110,7 @@ class RunSession:
         node = self.stack.node
         node.create_subscription(Clock, "/clock", self._on_clock, NEWEST)
         node.create_subscription(Odometry, "plant/object_odom", self._on_odometry, NEWEST)
+        node.create_subscription(DiagnosticStatus, "mpc_tracker/solve_status", self._on_solve, NEWEST)
         node.create_subscription(UInt64, "recorder/written_until", self._on_written, NEWEST)
         self._follow(report)
 
@@ -141,7 +148,10 @@ class RunSession:
             is_met = angle_deg <= self._task.tolerance_deg and distance_mm <= self._task.tolerance_mm
             is_met &= self._clock_ns >= self._start_ns
             self._met_ns = (self._met_ns or self._clock_ns) if is_met else None
-        return RunProgress(max(self._clock_ns - T0_NS, 0) * 1e-9, wall_s, angle_deg, distance_mm)
+        return RunProgress(max(self._clock_ns - T0_NS, 0) * 1e-9, wall_s, angle_deg, distance_mm, self._part)
+
+    def _on_solve(self, message: DiagnosticStatus) -> None:
+        self._part = next((item.value for item in message.values if item.key == "part"), "")
 
     def _on_clock(self, message: Clock) -> None:
         self._clock_ns = messages.from_stamp(message.clock)

@@ -1,0 +1,61 @@
+"""Roll-outs in MuJoCo: the limits of a bridge hold in them, and plans are slowed to the joints' speed limits."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from contact_mpc.control.bridge.config import BridgeConfig
+from contact_mpc.control.bridge.guard.limits import GuardLimits
+from contact_mpc.loop.parts.confirmation import MujocoConfirmation, slowed
+from contact_mpc.planning.tree.problem import Problem, load_problem
+from contact_mpc.task.plan import Plan
+
+PUSH_M, PUSH_S = 0.06, 2.0
+
+
+def plan_of(u: np.ndarray) -> Plan:
+    return Plan(0.1 * np.arange(len(u)), np.zeros((len(u), 3)), u, np.zeros_like(u), np.zeros((len(u), 0, 3)))
+
+
+@given(arrays(float, (5, 2), elements=st.floats(-3.0, 3.0)))
+def test_a_slowed_plan_keeps_its_commands_and_the_limits(u: np.ndarray) -> None:
+    v_max = np.array([1.0, 0.5])
+    plan = plan_of(u)
+    found = slowed(plan, v_max)
+    speed = np.abs(np.diff(found.u, axis=0)) / np.diff(found.times_s)[:, None]
+    assert np.all(speed <= v_max * (1.0 + 1e-9)) and np.array_equal(found.u, u)
+    assert found.times_s[-1] >= plan.times_s[-1]
+
+
+def test_a_plan_within_the_limits_stays_as_it_is() -> None:
+    plan = plan_of(np.array([[0.0, 0.0], [0.05, -0.04]]))
+    assert slowed(plan, np.array([1.0, 0.5])) is plan
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    return load_problem("planar_pushing")
+
+
+def pushed_m(problem: Problem, limits: GuardLimits | None, robot: int = 1) -> tuple[float, float]:
+    """Return how far a push along y moves the box and the pusher, m."""
+    q = problem.configuration(problem.start_u, problem.start_a)
+    u = np.tile(q[problem.system.n_q_u :], (2, 1))
+    u[1, robot] += PUSH_M
+    end = MujocoConfirmation(problem.system, limits=limits).ends(q, np.array([0.0, PUSH_S]), u[None], 1.0)[0, 0]
+    return float(end[1] - q[1]), float(end[problem.system.n_q_u + robot] - q[problem.system.n_q_u + robot])
+
+
+def test_the_limits_of_a_bridge_hold_in_roll_outs(problem: Problem) -> None:
+    limits = GuardLimits.from_config(problem.system, BridgeConfig(gravity_compensation="bridge"))
+    box_m, pusher_m = pushed_m(problem, None)
+    assert pushed_m(problem, limits) == pytest.approx((box_m, pusher_m), abs=1e-6)  # far from all of them
+    weak = replace(limits, tau_max=np.full_like(limits.tau_max, 1e-3))
+    assert pushed_m(problem, weak)[0] < 0.1 * box_m  # too weak for the friction of the box
+    q_a = problem.configuration(problem.start_u, problem.start_a)[problem.system.n_q_u :]
+    near = replace(limits, q_max=np.minimum(limits.q_max, q_a + 0.5 * PUSH_M))
+    assert pushed_m(problem, near)[1] == pytest.approx(0.5 * PUSH_M, abs=1e-2)
