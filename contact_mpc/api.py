@@ -146,15 +146,21 @@ class Run:
         """Play the run: inline in a notebook, elsewhere in a browser; see `ShownPage.show`."""
         return self._page().show()
 
+    def __repr__(self) -> str:
+        """Tell task, verdict and errors in one line."""
+        return f"Run of {self._verdict()}; {self.record!r}"
+
     def _repr_html_(self) -> str:
         return self._page()._repr_html_()
 
+    def _verdict(self) -> str:
+        errors = f"{self.metrics.angle_error_deg:.2f} deg, {self.metrics.position_error_mm:.2f} mm at the end"
+        return f"{self.task.name}: goal {'met' if self.goal_met else 'missed'}, {errors}"
+
     def _page(self) -> ShownPage:
         judged = evaluate_object(self.record, self.task)
-        errors = f"{self.metrics.angle_error_deg:.2f} deg, {self.metrics.position_error_mm:.2f} mm at the end"
-        heading = f"{self.task.name}: goal {'met' if self.goal_met else 'missed'}, {errors}"
         scene = build_scene(self.record, self.task.system, judged)
-        return ShownPage(render_animation(heading, SCENE_CAPTION + SOURCES[judged.source], scene))
+        return ShownPage(render_animation(self._verdict(), SCENE_CAPTION + SOURCES[judged.source], scene))
 
 
 def simulate(
@@ -276,6 +282,11 @@ class Evaluation:
     def show(self) -> Path | None:
         """Show the page of the report: inline in a notebook, elsewhere in a browser; see `ShownPage.show`."""
         return self._page().show()
+
+    def __repr__(self) -> str:
+        """Tell task and rate in one line."""
+        task, met = self.spec.cases[0].task, sum(item.goal_met for item in self.outcomes)
+        return f"Evaluation of {task.name}: {met} of {len(self.outcomes)} trials met the goal"
 
     def _repr_html_(self) -> str:
         return self._page()._repr_html_()

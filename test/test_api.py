@@ -52,6 +52,10 @@ def run(task: contact_mpc.Task, plan: contact_mpc.Plan) -> contact_mpc.Run:
     return contact_mpc.simulate(task, plan, perturbation=perturbation, seed=3)
 
 
+def test_a_run_and_its_record_show_themselves_in_a_line(run: contact_mpc.Run) -> None:
+    assert re.fullmatch(rf"Run of {TASK}: goal (met|missed), .* at the end; RunRecord of .* s", repr(run))
+
+
 @pytest.mark.drake
 def test_the_example_of_the_readme_ends_with_an_animation(tmp_path: Path) -> None:
     example = readme_example()
@@ -119,6 +123,7 @@ def test_an_evaluation_and_its_page_are_those_of_the_command_line(task, plan, tm
     assert found.outcomes[0].angle_error_deg == expected.angle_error_deg
     page = found.report(tmp_path).read_text(encoding="utf-8")
     assert f"Worst trial: seed {found.outcomes[0].seed}, goal" in page and '"frames":"' in page
+    assert re.fullmatch(rf"Evaluation of {TASK}: [01] of 1 trials met the goal", repr(found))
     line = f'contact_mpc.evaluate(replace(contact_mpc.load_task("{TASK}"), hold_s=0.1), trials=1, seed=7)'
     assert found.call == line and f"<td>run it again</td><td>{html.escape(line)}</td>" in page
     assert "<iframe" in found._repr_html_()

@@ -208,6 +208,12 @@ class RunRecord:
         """The commands on the wire, whichever mode the bridge ran in."""
         return self.effort_commands if self.effort_commands is not None else self.position_commands
 
+    def __repr__(self) -> str:
+        """Name the bag, and what it holds, in one line."""
+        return (
+            f"RunRecord of {self.path}: {self.messages} messages on {len(self.topics)} topics, {self.duration_s:.1f} s"
+        )
+
     def need(self, *names: str) -> None:
         """Raise BagError unless all the series called `names` hold messages.
 

@@ -41,11 +41,17 @@ def find_system(record: RunRecord, given: str | Path | None = None) -> System:
 
 
 def find_task(record: RunRecord, given: str | Path | None = None) -> TaskConfig:
-    """Return the task that a bag was recorded with, with times and axis of the run; see `find_system`."""
+    """Return the task that a bag was recorded with, with times and axis of the run; see `find_system`.
+
+    Its file is where it was, or beside the bag, where ``run`` writes those that it makes; else its name says.
+    """
     if given is not None:
         return load_task(given)
+    file = Path(str(record.metadata.get("task_file", "")))
+    files = [file, record.path.parent / file.name]
     names = [record.metadata.get("task"), record.metadata.get("task_name")]
-    task = _first(load_task, [name for name in names if name], record, "task")
+    there = [file for file in files if file.is_file()]
+    task = load_task(there[0]) if there else _first(load_task, [name for name in names if name], record, "task")
     times = {key: float(record.metadata[key]) for key in ("duration_s", "hold_s") if key in record.metadata}
     return replace(task, **times).about(record.metadata.get("axis", "")).moved_by(record.metadata.get("displacement"))
 

@@ -274,6 +274,13 @@ def test_times_of_the_run_replace_those_of_the_task(core_run, finger_task):
     assert (task.duration_s, task.hold_s) == (1.5, 0.25)
 
 
+def test_file_that_a_run_made_for_itself_is_found_beside_the_bag(core_run, finger_task, tmp_path):
+    record = read_run(core_run(metadata={"task": "a_problem", "task_file": "/elsewhere/run/task.yaml"}))
+    text = finger_task.path.read_text().replace("finger_ball.yaml", str(finger_task.system.path))
+    (record.path.parent / "task.yaml").write_text(text)
+    assert find_task(record).name == finger_task.name
+
+
 def test_foreign_bag_asks_for_the_system(core_run, finger_system):
     record = read_run(core_run(metadata={}))
     with pytest.raises(BagError, match="does not say which system it was recorded with; give it with --system"):

@@ -154,17 +154,25 @@ class TreeSegments:
         self._parts: list[Part] = []
         self._seed, self._mends_left = 0, self._config.mends
         self._plans = 1
+        self._aim: FloatArray | None = None  # where the part that was handed out last should end
         self._nodes_left: int | None = None  # of trees from the present state; None: each has its own
 
     def begin(self, plan: Plan) -> None:
         """Follow a plan from its start to the goal that it was made for."""
         objects = plan.provenance.get("parameters", {}).get("objects", {})
         self.problem = with_goal(self.problem, {name: item["goal"] for name, item in objects.items()})
-        self._planner, self._mends_left, self._plans = None, self._config.mends, 1
+        self._planner, self._mends_left, self._plans, self._aim = None, self._config.mends, 1, None
         self._parts, self._seed = self._split(plan), int(plan.provenance.get("seed", 0))
 
     def next_segment(self, q: FloatArray, u: FloatArray) -> Segment | None:
         """Return the part that is due from the state q (n_q,) under the command u (n_a,); None at the goal."""
+        came = (
+            "" if self._aim is None else f"; the one before came {object_distance(self.problem, q, self._aim):.3f} off"
+        )
+        segment = self._next(q, u)
+        return segment if segment is None or segment.plan is None else replace(segment, note=segment.note + came)
+
+    def _next(self, q: FloatArray, u: FloatArray) -> Segment | None:
         angle, distance = self.problem.errors(q)
         if (
             angle <= self._config.arrived * self._tolerances[0]
@@ -184,6 +192,7 @@ class TreeSegments:
         if self._plans_again and (not self._parts or object_distance(self.problem, q, target) > self._config.off_rad):
             mended = self._mended(q, u, target)
             if mended is not None:
+                self._aim = target
                 return self._hand_out(mended.plan, False, f"mended, {_foretold(mended)}")
             reason = self._plan_again(q, u)
             if reason:
@@ -191,6 +200,7 @@ class TreeSegments:
         self._mends_left = self._config.mends
         if self._physics is None:
             part = self._parts.pop(0)
+            self._aim = part.plan.q[-1]
             return self._hand_out(shifted(part, u), part.is_free, self._describe(part))
         return self._corrected(self._physics, q, u)
 
@@ -214,6 +224,7 @@ class TreeSegments:
             failed += 1
             if left < least:
                 note = f"{self._describe(part)}, {_foretold(found)}"
+                self._aim = target
                 least, best, best_parts = left, self._hand_out(found.plan, part.is_free, note), self._parts
             if left <= self._config.left:
                 break

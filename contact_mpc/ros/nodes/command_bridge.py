@@ -22,6 +22,7 @@ from std_srvs.srv import Trigger
 
 from contact_mpc.control.bridge.bridge import BridgeCore
 from contact_mpc.control.bridge.config import BridgeConfig, Number
+from contact_mpc.control.bridge.guard.limits import describe_slow_torque
 from contact_mpc.control.bridge.status import BridgeCommand, Cause
 from contact_mpc.errors import ConfigError, InputError
 from contact_mpc.model.system_builder import load_system
@@ -80,6 +81,8 @@ class CommandBridgeNode(ContactNode):
         self._is_lockstep = config.clock == "lockstep"
         if len(config.start_rad) not in (0, self._system.n_a):
             raise ConfigError(f"start_rad has {len(config.start_rad)} values; the system has {self._system.n_a} joints")
+        if slow := describe_slow_torque(self._system, config):
+            self.get_logger().warning(slow)
         warm_up(self._system, config)
         self._core = BridgeCore(self._system, config, self._is_lockstep)
         self._period_ns = NS_PER_S // config.rate_hz

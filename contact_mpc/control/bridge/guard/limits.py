@@ -16,6 +16,7 @@ from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.loop_records import CommandPlan
 
 MAX_POINTS = 256  # of a plan; a tracker sends its horizon, tens of points
+RATE_ROUNDING = 1e-9  # of a torque's rate that is exactly enough
 RATE_MARGIN = 1.05  # on v_max: rates are difference quotients of positions at whole nanoseconds, and may be smoothed
 
 
@@ -76,6 +77,26 @@ class GuardLimits:
             np.full(system.n_a, config.command_jump_rad), config.effort_fraction * system.tau_max_nm,
             config.torque_rate_per_s * system.tau_max_nm,
         )  # fmt: skip
+
+
+def describe_slow_torque(system: System, config: BridgeConfig) -> str:
+    """Return which joints the torque's rate is too slow for, and what to do; "" where it is for none.
+
+    A joint impedance of stiffness kp on a reflected inertia J swings at omega = sqrt(kp / J). A torque of tau_max at
+    that frequency changes by up to omega tau_max a second: a smaller limit of its rate keeps a saturated joint swinging
+    between its effort limits. Joints without a reflected inertia are not judged.
+    """
+    inertia = system.reflected_inertia
+    omega = np.sqrt(system.kp / np.where(inertia > 0.0, inertia, np.inf))
+    slow = omega > config.torque_rate_per_s * (1.0 + RATE_ROUNDING)
+    if config.command_interface != "effort" or not np.any(slow):
+        return ""
+    names = ", ".join(name for name, is_slow in zip(system.joint_names, slow, strict=True) if is_slow)
+    return (
+        f"torque_rate_per_s {config.torque_rate_per_s:g} is below {np.max(omega):.0f} rad/s, at which the stiffness "
+        f"of {names} swings on the reflected inertia: a joint at its effort limit may swing on; raise it, lower the "
+        "stiffness, or let the robot run the impedance (command_interface: position)"
+    )
 
 
 @dataclass(frozen=True)
