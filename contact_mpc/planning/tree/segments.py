@@ -166,9 +166,9 @@ class TreeSegments:
 
     def next_segment(self, q: FloatArray, u: FloatArray) -> Segment | None:
         """Return the part that is due from the state q (n_q,) under the command u (n_a,); None at the goal."""
-        came = (
-            "" if self._aim is None else f"; the one before came {object_distance(self.problem, q, self._aim):.3f} off"
-        )
+        came = ""
+        if self._aim is not None:
+            came = f"; the one before ended {object_distance(self.problem, q, self._aim):.3f} rad off"
         segment = self._next(q, u)
         return segment if segment is None or segment.plan is None else replace(segment, note=segment.note + came)
 

@@ -60,6 +60,18 @@ def test_part_begins_at_the_command_in_force_and_only_grasps_are_tracked(problem
     assert second is not None and second.is_tracked
 
 
+def test_a_part_says_which_one_it_is_and_how_the_one_before_ended(problem: Problem) -> None:
+    planner, plan = TreeSegments(problem), make_plan(problem, [(0.0, 2.0)])
+    planner.begin(plan)
+    first = planner.next_segment(plan.q[0], plan.u[0])
+    assert first is not None and first.note == "plan 1, fingers move freely, 1 parts left"
+    off = plan.q[2].copy()
+    off[2] += 0.02
+    second = planner.next_segment(off, plan.u[2])
+    assert second is not None
+    assert second.note == "plan 1, a grasp moves the object, 0 parts left; the one before ended 0.020 rad off"
+
+
 def test_no_part_is_due_where_the_goal_is_reached(problem: Problem) -> None:
     planner = TreeSegments(problem)
     plan = make_plan(problem, [])
