@@ -54,6 +54,11 @@ class PartsConfig(BaseModel):
         default=0.5, gt=0.0, le=1.0,
         description="share of rrt.deepest_m that measured states may overlap by: the step to rest adds to it, -",
     )  # fmt: skip
+    pressing: tuple[float, ...] = Field(
+        default=(1.0, 0.5, 0.25, 0.0), min_length=1,
+        description="shares of the command's lead over the joints with which the model is asked, in turn, to leave an "
+        "object that rests within off_rad of its place: new plans start from the first that does, -",
+    )  # fmt: skip
     left: float = Field(
         default=0.5, gt=0.0, le=1.0,
         description="error left in physics, as share of a part's way, from which other plans are tried first",

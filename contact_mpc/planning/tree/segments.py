@@ -11,7 +11,8 @@ object is elsewhere all the same, the grasp that it is in is asked first to brin
 
 New plans start at the measured state and the command in force, so that what presses goes on pressing: at the state
 to which the unsmoothed model comes to rest from there, which has no penetrations left that soft contacts or an
-estimate that is off may show.
+estimate that is off may show. Where that model, whose friction is the least of plants, moves the object away although
+it rests, the plan starts from a command that presses less, and the joints go there during its first part.
 """
 
 from dataclasses import dataclass, replace
@@ -97,14 +98,18 @@ def split_plan(plan: Plan) -> list[Part]:
     return parts
 
 
-def shifted(part: Part, u: FloatArray) -> Plan:
+def shifted(part: Part, u: FloatArray, released: FloatArray | None = None) -> Plan:
     """Return a part whose commands begin at u (n_a,): in a grasp all are shifted alike, that it may press as it does.
 
-    Free fingers end where the plan has them, for the next grasp is one of its own.
+    Free fingers end where the plan has them, for the next grasp is one of its own; and so much of the pressing as is
+    `released` (n_a,), rad, is gone at the end.
     """
     times_s = part.plan.times_s
-    share = 1.0 - times_s / times_s[-1] if part.is_free else np.ones(len(times_s))
-    return replace(part.plan, u=part.plan.u + share[:, None] * (u - part.plan.u[0]))
+    goes = 1.0 - times_s / times_s[-1]
+    share = goes if part.is_free else np.ones(len(times_s))
+    less = np.zeros_like(u) if released is None else released
+    shift = share[:, None] * (u - less - part.plan.u[0]) + goes[:, None] * less
+    return replace(part.plan, u=part.plan.u + shift)
 
 
 def _cut(plan: Plan, rows: NDArray[np.bool_] | slice) -> Plan:
@@ -154,6 +159,7 @@ class TreeSegments:
         self._parts: list[Part] = []
         self._seed, self._mends_left = 0, self._config.mends
         self._plans = 1
+        self._released: FloatArray | None = None  # of the command in force, by the first part of a new plan
         self._aim: FloatArray | None = None  # where the part that was handed out last should end
         self._nodes_left: int | None = None  # of trees from the present state; None: each has its own
 
@@ -161,7 +167,8 @@ class TreeSegments:
         """Follow a plan from its start to the goal that it was made for."""
         objects = plan.provenance.get("parameters", {}).get("objects", {})
         self.problem = with_goal(self.problem, {name: item["goal"] for name, item in objects.items()})
-        self._planner, self._mends_left, self._plans, self._aim = None, self._config.mends, 1, None
+        self._planner, self._mends_left, self._plans = None, self._config.mends, 1
+        self._aim = self._released = None
         self._parts, self._seed = self._split(plan), int(plan.provenance.get("seed", 0))
 
     def next_segment(self, q: FloatArray, u: FloatArray) -> Segment | None:
@@ -201,7 +208,7 @@ class TreeSegments:
         if self._physics is None:
             part = self._parts.pop(0)
             self._aim = part.plan.q[-1]
-            return self._hand_out(shifted(part, u), part.is_free, self._describe(part))
+            return self._hand_out(self._shifted(part, u), part.is_free, self._describe(part))
         return self._corrected(self._physics, q, u)
 
     def _corrected(self, physics: Physics, q: FloatArray, u: FloatArray) -> Segment:
@@ -219,7 +226,7 @@ class TreeSegments:
             part = self._parts.pop(0)
             target = part.plan.q[-1] if self._parts else goal
             enough = self._config.free_rad if part.is_free else self._enough()
-            found = physics.corrected(self.problem, q, shifted(part, u), target, enough)
+            found = physics.corrected(self.problem, q, self._shifted(part, u), target, enough)
             left = found.error / max(self._config.off_rad / self._config.left, object_distance(self.problem, q, target))
             failed += 1
             if left < least:
@@ -237,6 +244,11 @@ class TreeSegments:
 
     def _hand_out(self, plan: Plan, is_free: bool, note: str) -> Segment:
         return Segment(plan, self._is_tracked and not is_free, rest_s=self._config.rest_s, note=note)
+
+    def _shifted(self, part: Part, u: FloatArray) -> Plan:
+        """Return a part that begins at u (n_a,)."""
+        released, self._released = self._released, None
+        return shifted(part, u, released)
 
     def _describe(self, part: Part) -> str:
         """Return which part it is; those after it are in `_parts`."""
@@ -259,7 +271,7 @@ class TreeSegments:
         if self._planner is None:
             tolerances = (self._config.planned * item for item in self._tolerances)
             self._planner = TreePlanner(with_tolerances(self.problem, *tolerances))
-        start, reason = (self._at_rest(q, u), u), ""
+        start, reason, self._released = self._start(q, u), "", None
         goal = self._planner.goal
         left = object_distance(self.problem, q, goal)
         self._parts = []
@@ -276,7 +288,7 @@ class TreeSegments:
             if len(plan.times_s) < 2 or error >= left:
                 reason = reason or "no tree gets nearer to the goal"
                 continue
-            self._parts = self._split(plan)
+            self._parts, self._released = self._split(plan), u - start[1]
             self._plans += 1
             return ""
         return reason
@@ -297,11 +309,12 @@ class TreeSegments:
         parts = split_plan(plan)
         return parts if self._physics is None else cut_long(self.problem, parts)
 
-    def _at_rest(self, q: FloatArray, u: FloatArray) -> FloatArray:
-        """Return where the unsmoothed model comes to rest from (q, u), out of overlaps; q where it has no next state.
+    def _start(self, q: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return where the unsmoothed model comes to rest from (q, u), out of overlaps, and under which command.
 
-        Overlaps that a tree may not begin in are those of nominal shapes with a measured state: the robot gives way.
-        Contacts of the step are linearised, so that its end may overlap again (by 2.04 mm, the bimanual box).
+        The command is u, or presses less where the object would leave its place. Overlaps that a tree may not begin in
+        are those of nominal shapes with a measured state: the robot gives way. Contacts of the step are linearised, so
+        that its end may overlap again (by 2.04 mm, the bimanual box).
         """
         assert self._planner is not None
         system, file = self.problem.system, self.problem.file
@@ -309,5 +322,10 @@ class TreeSegments:
         weight = np.where(np.arange(system.n_v) < system.n_v_u, file.parts.object_weight, 1.0) * ways
         deepest_m, model = file.parts.start_overlap * file.rrt.deepest_m, self._planner.model
         q = without_overlap(system, model, q, weight, deepest_m)
-        result = ContactDynamics(system, "socp", h_s=file.rrt.h_s, friction=file.friction).step(q, u)
-        return without_overlap(system, model, result.q_next.copy(), weight, deepest_m) if result.is_converged else q
+        dynamics = ContactDynamics(system, "socp", h_s=file.rrt.h_s, friction=file.friction)
+        for share in file.parts.pressing:
+            pressing = q[system.n_q_u :] + share * (u - q[system.n_q_u :]) if share < 1.0 else u
+            result = dynamics.step(q, pressing)
+            if result.is_converged and object_distance(self.problem, result.q_next, q) <= file.parts.off_rad:
+                return without_overlap(system, model, result.q_next.copy(), weight, deepest_m), pressing
+        return q, u

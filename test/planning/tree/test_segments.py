@@ -272,3 +272,36 @@ def test_trees_near_the_goal_share_few_nodes(
     q[2] -= 0.2 * config.near_rad
     planner.next_segment(q, plan.u[0])
     assert allowed == [None] * config.attempts
+
+
+def test_new_plan_presses_less_where_the_model_would_move_an_object_that_rests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A box at rest under a pusher 20 cm within its command: there, friction is more than the model's."""
+    problem = load_problem("planar_pushing")
+    n = problem.system.n_q_u
+    starts = []
+
+    def refuse(planner: object, seed: int, start: tuple[np.ndarray, np.ndarray]) -> SimpleNamespace:
+        starts.append(start)
+        raise PlanError("no tree")
+
+    monkeypatch.setattr(segments, "plan_globally", refuse)
+    q = problem.configuration(problem.start_u, problem.start_a)
+    gap = 0.01  # between box and pusher, at the start of the problem
+    q[n + 1] += gap
+    planner = TreeSegments(problem)
+    planner.begin(make_plan(load_problem("planar_hand_ball"), []))
+    for lead, pressing in ((0.0, 0.0), (0.2, 0.0)):
+        u = q[n:] + [0.0, lead]
+        planner.next_segment(q, u)
+        start, pressed = starts[-1]
+        assert segments.object_distance(problem, start, q) <= PARTS.off_rad
+        assert pressed[1] - q[n + 1] == pytest.approx(pressing, abs=0.06)
+    assert pressed[1] < u[1] - 0.1
+
+
+def test_what_a_new_plan_does_not_press_is_let_go_during_its_first_part(problem: Problem) -> None:
+    (part,) = split_plan(make_plan(problem, []))
+    released = np.full(part.plan.u.shape[1], 0.05)
+    plan = shifted(part, part.plan.u[0] + released, released)
+    np.testing.assert_allclose(plan.u[0], part.plan.u[0] + released)
+    np.testing.assert_allclose(plan.u[-1], part.plan.u[-1])
