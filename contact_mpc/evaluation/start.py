@@ -1,7 +1,7 @@
 """A start for a task: the search for postures, held in physics, planned from, and turned from in closed loop.
 
-The plants of the search are drawn as the trials of an evaluation are, from seeds of their own. A start from which not
-every turn in closed loop meets its goal is followed by another search; the best of `SEARCHES` is what was found.
+The plants of the search are drawn as the trials of an evaluation are, from seeds of their own. A start from which too
+few turns in closed loop meet their goals is followed by another search; the best of `SEARCHES` is what was found.
 """
 
 from collections.abc import Callable
@@ -25,8 +25,8 @@ PLANTS = 12
 FIRST_SEED = 4_000_000_000  # of the plants; seeds of trials are drawn, so that they meet these by chance alone
 SPREAD_DEG = 40.0  # of objects that are no balls, where the task has no start
 LEAST_HELD = 0.75  # share of the plants in which a start holds the object
-LEAST_MET = 0.5  # share of the turns in closed loop that meet their goals
-SEARCHES = 5  # from other seeds, until all turns in closed loop meet their goals
+LEAST_MET, ENOUGH_MET = 0.3, 0.75  # share of the turns in closed loop that meet their goals, of a start that counts
+SEARCHES = 4  # from other seeds, until enough turns in closed loop meet their goals
 
 
 @dataclass(frozen=True)
@@ -105,13 +105,13 @@ def gentler_grip(task: TaskConfig) -> float | None:
 def find_with_grip(
     task: TaskConfig, samples: int, seed: int, spread_rad: float, progress: Callable[[int, float], None] | None
 ) -> FoundStart:
-    """Search with the task's own grip until all turns in closed loop meet their goals; see `find_start`.
+    """Search with the task's own grip until enough turns in closed loop meet their goals; see `find_start`.
 
     A search that finds nothing has tried all its postures, and no other one follows.
     """
     best = search_once(task, samples, (seed,), spread_rad, progress)
     for count in range(1, SEARCHES):
-        if best.is_interrupted or np.isnan(best.met) or best.met >= 1.0:
+        if best.is_interrupted or np.isnan(best.met) or best.met >= ENOUGH_MET:
             break
         found = search_once(task, samples, (seed, count), spread_rad, progress)
         if found.is_interrupted or np.isnan(found.met):
@@ -175,6 +175,6 @@ def plan_turns(task: TaskConfig, start: GraspCandidate) -> tuple[str, tuple[Case
 def describe_turns(met: float) -> str:
     """Return what is wrong with a start from which too few turns meet their goals."""
     return (
-        f"{100 * met:.0f} % of the turns in closed loop meet their goals in MuJoCo, disturbed as in an evaluation "
-        f"(asked for: {100 * LEAST_MET:.0f} %)"
+        f"{100 * met:.0f} % of the turns in closed loop meet their goals in MuJoCo, disturbed twice as much as in an "
+        f"evaluation (asked for: {100 * LEAST_MET:.0f} %)"
     )

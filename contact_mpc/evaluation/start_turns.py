@@ -1,7 +1,9 @@
-"""Turns in closed loop from a start that was found, in MuJoCo, disturbed as the trials of an evaluation are.
+"""Turns in closed loop from a start that was found, in MuJoCo, disturbed more than the trials of an evaluation are.
 
 Fingers that merely roll keep most starts of three-fingered hands in all of a dozen plants, and yet lose some of them
-as soon as the loop is closed: what feeds back is part of what a start must serve. The trials have seeds of their own.
+as soon as the loop is closed: what feeds back is part of what a start must serve. Disturbed as in an evaluation, turns
+in MuJoCo do not tell such starts apart (a box held by three fingers: all turns there, a third in Drake); disturbed
+twice as much, with four fifths of the friction, they do (half). The trials have seeds of their own.
 """
 
 import numpy as np
@@ -13,12 +15,12 @@ from contact_mpc.task.node_parameters import default_parameter_file
 
 FIRST_SEED = 4_100_000_000  # of the turns; seeds of trials are drawn, so that they meet these by chance alone
 TURNS = 8  # played, and at least one for each of the task's axes
-MOST_MISSED = 2  # of them; then no more are played
+SCALE, FRICTION_SHARE = 2.0, 0.8  # of an evaluation's disturbances, and of the ends of its range of friction
 ENGINE = "mujoco"  # never the one that judges by default
 
 
 def share_of_turns(cases: tuple[Case, ...]) -> float:
-    """Return the share of the turns played that meet their goals in closed loop.
+    """Return the share of the turns that meet their goals in closed loop.
 
     Parameters
     ----------
@@ -27,9 +29,8 @@ def share_of_turns(cases: tuple[Case, ...]) -> float:
     """
     task = cases[0].task
     loop = load_loop_config(default_parameter_file(task), ENGINE)
-    spec = EvaluationSpec(cases, loop, disturbance_of(task))
+    usual = disturbance_of(task)
+    ends = {key: FRICTION_SHARE * getattr(usual, key) for key in ("friction_min", "friction_max")}
+    spec = EvaluationSpec(cases, loop, usual.model_copy(update=ends), SCALE)
     first = FIRST_SEED - FIRST_SEED % len(cases)
-    met: list[bool] = []
-    while len(met) < max(TURNS, len(cases)) and met.count(False) < MOST_MISSED:
-        met.append(run_trial(spec, first + len(met)).goal_met)
-    return float(np.mean(met))
+    return float(np.mean([run_trial(spec, first + k).goal_met for k in range(max(TURNS, len(cases)))]))

@@ -86,14 +86,14 @@ def test_a_strong_grip_that_serves_no_turn_is_followed_by_a_gentle_one(
 @pytest.mark.parametrize(
     ("shares", "searches", "met"),
     [
-        ([1.0], 1, 1.0),  # all turns meet their goals
+        ([0.75], 1, 0.75),  # enough turns meet their goals
         ([0.5, 1.0], 2, 1.0),
-        ([0.75, 0.5, 0.25, 0.5, 0.5], SEARCHES, 0.75),  # the best of all
+        ([0.625, 0.5, 0.25, 0.5], SEARCHES, 0.625),  # the best of all
         ([0.25, np.nan], 2, 0.25),  # a second search that finds nothing ends it
         ([np.nan], 1, np.nan),
     ],
 )
-def test_searches_follow_one_another_until_all_turns_meet_their_goals(
+def test_searches_follow_one_another_until_enough_turns_meet_their_goals(
     task: TaskConfig, monkeypatch: pytest.MonkeyPatch, shares: list[float], searches: int, met: float
 ) -> None:
     seeds = []
@@ -105,7 +105,7 @@ def test_searches_follow_one_another_until_all_turns_meet_their_goals(
 
     monkeypatch.setattr(start, "search_once", search)
     found = find_with_grip(task, 1, 7, 0.0, None)
-    assert seeds == [(7,), (7, 1), (7, 2), (7, 3), (7, 4)][:searches]
+    assert seeds == [(7,), (7, 1), (7, 2), (7, 3)][:searches]
     np.testing.assert_equal(found.met, met)
 
 

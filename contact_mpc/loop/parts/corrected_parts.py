@@ -45,7 +45,7 @@ def load_parts(name: str) -> SegmentPlanner:
             )
         plan = make_reference(task)
         problem = problem_of_plan(str(task.planner["problem"]), plan)
-    limits = GuardLimits.from_config(problem.system, BridgeConfig(gravity_compensation="bridge"))
+    limits = GuardLimits.from_config(problem.system, BridgeConfig.model_validate({"gravity_compensation": "bridge"}))
     parts = make_parts(problem, MujocoConfirmation(problem.system, limits=limits), is_tracked=False)
     return CorrectedParts(problem.system, parts, plan)
 
