@@ -23,7 +23,7 @@ from contact_mpc.errors import PlanError
 from contact_mpc.evaluation.campaign import run_parallel
 from contact_mpc.evaluation.cases import ALL, make_cases
 from contact_mpc.evaluation.result import describe_evaluation
-from contact_mpc.evaluation.start import find_start
+from contact_mpc.evaluation.starts.find_start import find_start
 from contact_mpc.evaluation.trial_run import EvaluationSpec, TrialOutcome, run_trial
 from contact_mpc.evaluation.trials import disturbance_of, trial_seeds
 from contact_mpc.loop.apart import run_apart

@@ -13,8 +13,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
-from contact_mpc.evaluation.start import FoundStart, find_start, turns_to_try_deg
-from contact_mpc.evaluation.start_file import replace_start, start_section, start_text
+from contact_mpc.evaluation.starts.find_start import FoundStart, find_start, turns_to_try_deg
+from contact_mpc.evaluation.starts.start_file import replace_start, start_section, start_text
 from contact_mpc.task.task import TaskConfig
 
 MOST_REASONS = 6

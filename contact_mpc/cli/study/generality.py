@@ -24,8 +24,8 @@ from contact_mpc.errors import ContactMpcError
 from contact_mpc.evaluation.campaign import run_parallel
 from contact_mpc.evaluation.cases import make_cases
 from contact_mpc.evaluation.outcome_store import make_key
-from contact_mpc.evaluation.start import find_start, turns_to_try_deg
-from contact_mpc.evaluation.start_file import replace_start, start_section, start_text
+from contact_mpc.evaluation.starts.find_start import find_start, turns_to_try_deg
+from contact_mpc.evaluation.starts.start_file import replace_start, start_section, start_text
 from contact_mpc.evaluation.statistics import statistics_of, wilson_interval
 from contact_mpc.evaluation.summary import describe_worst, rates, solve_times
 from contact_mpc.evaluation.trial_run import EvaluationSpec, run_trial

@@ -8,7 +8,7 @@ import pytest
 from contact_mpc.cli.study import generality
 from contact_mpc.cli.study.generality import CellOptions, describe_cell, make_table, run_cell, summarise
 from contact_mpc.errors import ConfigError
-from contact_mpc.evaluation.start import FoundStart
+from contact_mpc.evaluation.starts.find_start import FoundStart
 from contact_mpc.planning.start_posture import make_search
 from contact_mpc.report.study_report import write_generality_report
 from contact_mpc.task.task import TaskConfig, load_task

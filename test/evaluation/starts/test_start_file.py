@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from contact_mpc.evaluation.start_file import replace_start
+from contact_mpc.evaluation.starts.start_file import replace_start
 
 BLOCK = "start:   # found\n  joints_rad: {a: 1}\n"
 

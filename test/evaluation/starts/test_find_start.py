@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from contact_mpc.evaluation import start
-from contact_mpc.evaluation.start import (
+from contact_mpc.evaluation.starts import find_start as module
+from contact_mpc.evaluation.starts.find_start import (
     LEAST_HELD,
     SEARCHES,
     SPREAD_DEG,
@@ -76,8 +76,8 @@ def test_a_strong_grip_that_serves_no_turn_is_followed_by_a_gentle_one(
         search.best = candidate(task, 1.0)
         return FoundStart(search, "" if tried[-1] == serves_n else f"{tried[-1]:g} N do not do")
 
-    monkeypatch.setattr(start, "find_with_grip", find)
-    monkeypatch.setattr(start, "derive_planner", lambda *_: {"minimum_force_n": asked_n})
+    monkeypatch.setattr(module, "find_with_grip", find)
+    monkeypatch.setattr(module, "derive_planner", lambda *_: {"minimum_force_n": asked_n})
     found = find_start(replace(task, planner={"minimum_force_n": given_n}), samples=1)
     assert (tried, found.grip_n) == (tried_n, grip_n)
     assert found.search.minimum_force_n == (grip_n or given_n)
@@ -103,7 +103,7 @@ def test_searches_follow_one_another_until_enough_turns_meet_their_goals(
         seeds.append(seed)
         return FoundStart(make_search(task, seed), "nothing" if np.isnan(share) else "", met=share)
 
-    monkeypatch.setattr(start, "search_once", search)
+    monkeypatch.setattr(module, "search_once", search)
     found = find_with_grip(task, 1, 7, 0.0, None)
     assert seeds == [(7,), (7, 1), (7, 2), (7, 3)][:searches]
     np.testing.assert_equal(found.met, met)
@@ -115,8 +115,8 @@ def test_a_start_from_which_too_few_turns_meet_their_goals_is_refused(
     def search(search: GraspSearch, *_: object) -> None:
         search.best = candidate(task, 1.0)
 
-    monkeypatch.setattr(start, "search_grasp", search)
-    monkeypatch.setattr(start, "share_of_turns", lambda _cases: 0.25)
+    monkeypatch.setattr(module, "search_grasp", search)
+    monkeypatch.setattr(module, "share_of_turns", lambda _cases: 0.25)
     found = search_once(task, 1, (0,), 0.0, None)
     assert "25 % of the turns in closed loop" in found.refused
     assert found.met == 0.25

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from contact_mpc.evaluation import start_turns
-from contact_mpc.evaluation.start_turns import share_of_turns
+from contact_mpc.evaluation.starts import start_turns
+from contact_mpc.evaluation.starts.start_turns import share_of_turns
 from contact_mpc.evaluation.trial_run import Case
 from contact_mpc.planning.methods import make_plan
 from contact_mpc.task.task import load_task

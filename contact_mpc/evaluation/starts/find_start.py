@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from contact_mpc.errors import PlanError
-from contact_mpc.evaluation.start_turns import share_of_turns
+from contact_mpc.evaluation.starts.start_turns import share_of_turns
 from contact_mpc.evaluation.trial_run import Case
 from contact_mpc.evaluation.trials import disturbance_of, draw_trial
 from contact_mpc.planning.grasp.search import GraspCandidate, GraspSearch, search_grasp
