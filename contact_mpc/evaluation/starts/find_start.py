@@ -26,7 +26,7 @@ FIRST_SEED = 4_000_000_000  # of the plants; seeds of trials are drawn, so that 
 SPREAD_DEG = 40.0  # of objects that are no balls, where the task has no start
 LEAST_HELD = 0.75  # share of the plants in which a start holds the object
 LEAST_MET, ENOUGH_MET = 0.3, 0.75  # share of the turns in closed loop that meet their goals, of a start that counts
-SEARCHES = 4  # from other seeds, until enough turns in closed loop meet their goals
+SEARCHES, GENTLE_SEARCHES = 4, 2  # from other seeds, until enough turns in closed loop meet their goals
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def find_start(
     if not found.refused or found.is_interrupted or grip_n is None:
         return found
     gentle = replace(task, planner={**task.planner, "minimum_force_n": grip_n})
-    other = find_with_grip(gentle, samples, seed, spread_rad, progress)
+    other = find_with_grip(gentle, samples, seed, spread_rad, progress, GENTLE_SEARCHES)
     if found.best is not None and other.refused:
         return replace(found, is_interrupted=other.is_interrupted)
     return replace(other, grip_n=grip_n)
@@ -103,21 +103,27 @@ def gentler_grip(task: TaskConfig) -> float | None:
 
 
 def find_with_grip(
-    task: TaskConfig, samples: int, seed: int, spread_rad: float, progress: Callable[[int, float], None] | None
+    task: TaskConfig,
+    samples: int,
+    seed: int,
+    spread_rad: float,
+    progress: Callable[[int, float], None] | None,
+    searches: int = SEARCHES,
 ) -> FoundStart:
-    """Search with the task's own grip until enough turns in closed loop meet their goals; see `find_start`.
-
-    A search that finds nothing has tried all its postures, and no other one follows.
-    """
+    """Search with the task's own grip until enough turns in closed loop meet their goals; see `find_start`."""
     best = search_once(task, samples, (seed,), spread_rad, progress)
-    for count in range(1, SEARCHES):
-        if best.is_interrupted or np.isnan(best.met) or best.met >= ENOUGH_MET:
+    for count in range(1, searches):
+        if best.is_interrupted or best.met >= ENOUGH_MET:
             break
         found = search_once(task, samples, (seed, count), spread_rad, progress)
-        if found.is_interrupted or np.isnan(found.met):
-            return replace(best, is_interrupted=found.is_interrupted)
-        best = found if found.met > best.met else best
+        best = replace(max(best, found, key=_worth), is_interrupted=found.is_interrupted)
     return best
+
+
+def _worth(found: FoundStart) -> tuple[bool, float, float]:
+    """Return what makes one search better than another: that it counts, its turns, its posture."""
+    score = -np.inf if found.best is None else found.best.score
+    return not found.refused, -1.0 if np.isnan(found.met) else found.met, score
 
 
 def search_once(

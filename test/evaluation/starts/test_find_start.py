@@ -89,8 +89,8 @@ def test_a_strong_grip_that_serves_no_turn_is_followed_by_a_gentle_one(
         ([0.75], 1, 0.75),  # enough turns meet their goals
         ([0.5, 1.0], 2, 1.0),
         ([0.625, 0.5, 0.25, 0.5], SEARCHES, 0.625),  # the best of all
-        ([0.25, np.nan], 2, 0.25),  # a second search that finds nothing ends it
-        ([np.nan], 1, np.nan),
+        ([np.nan, 0.375, np.nan, 0.25], SEARCHES, 0.375),  # searches that find nothing do not count
+        ([np.nan] * SEARCHES, SEARCHES, np.nan),
     ],
 )
 def test_searches_follow_one_another_until_enough_turns_meet_their_goals(
