@@ -41,6 +41,7 @@ BENCHES = {
     "fuzz": Command(
         "contact_mpc.cli.bench.stack.bench_fuzz", "Anything at all sent to the bridge; what leaves is judged."
     ),
+    "view": Command("contact_mpc.cli.bench.stack.bench_view", "What the live view costs the bridge in lateness."),
     "goals": Command(
         "contact_mpc.cli.bench.stack.bench_goals", "Random goals in a row to a running stack, some cancelled."
     ),

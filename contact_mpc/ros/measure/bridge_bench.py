@@ -14,7 +14,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +116,12 @@ class DiagnosticsListener:
 
 
 def measure_stack(
-    task: TaskConfig, parameters: dict[str, dict[str, Any]], folder: Path, duration_s: float, report: Report
+    task: TaskConfig,
+    parameters: dict[str, dict[str, Any]],
+    folder: Path,
+    duration_s: float,
+    report: Report,
+    beside: Callable[[Stack], AbstractContextManager[None]] | None = None,
 ) -> dict[str, Any]:
     """Run the stack in realtime for a time and return the figures of the bridge.
 
@@ -132,6 +137,8 @@ def measure_stack(
         Time to measure, s.
     report : callable
         Called with the time that has passed, s.
+    beside : callable, optional
+        Gives the context of what else runs, from before the nodes are active to the end.
 
     Raises
     ------
@@ -139,10 +146,12 @@ def measure_stack(
         A node refused, died, or its diagnostics did not come.
     """
     namespace = "/" + task.system.config.robots[0].name
-    with Stack(StackSpec(namespace, parameters, folder)) as stack:
+    with Stack(StackSpec(namespace, parameters, folder)) as stack, ExitStack() as others:
         listener = DiagnosticsListener(stack)
         stack.start()
         stack.configure()
+        if beside is not None:
+            others.enter_context(beside(stack))
         for name in ACTIVATION_ORDER:
             if name == "plant":
                 _wait_for_reference(stack, listener)
