@@ -14,7 +14,11 @@ from contact_mpc.task.task import load_task
 
 
 def block(beside: str, p99: float) -> dict[str, Any]:
-    return {"beside": beside, "lateness_ms": {"p99": p99}}
+    return {
+        "beside": beside,
+        "lateness_ms": {"p99": p99},
+        "safety_shares": {"ACTIVE": 0.75, "HOLD PLAN_HOLD (102)": 0.25},
+    }
 
 
 def test_medians_of_blocks_are_compared_with_those_alone() -> None:
@@ -22,9 +26,10 @@ def test_medians_of_blocks_are_compared_with_those_alone() -> None:
         [block(NOTHING, 0.2), block(VIEW, 0.25), block(NOTHING, 0.4), block(VIEW, 0.25), block(NOTHING, 0.3)]
     )
     assert found["p99_difference_ms"] == {VIEW: pytest.approx(-0.05)}
+    assert found["bridge_active"] == {NOTHING: 0.75, VIEW: 0.75}
     assert found["p99_spread_alone_ms"] == pytest.approx(0.2)
     table = make_table({**found, "most_difference_ms": 0.1})
-    assert [str(cell) for cell in table.columns[-1].cells] == ["", "-0.050"] and len(table.columns) == 5
+    assert [str(cell) for cell in table.columns[-2].cells] == ["", "-0.050"] and len(table.columns) == 6
 
 
 @pytest.mark.parametrize(("browser", "kinds"), [(None, [NOTHING, VIEW]), ("/usr/bin/true", [NOTHING, VIEW, PAGE])])

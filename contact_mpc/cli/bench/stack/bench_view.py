@@ -64,12 +64,14 @@ def make_table(result: dict[str, Any]) -> Table:
     """Return one row per condition, one column per block."""
     rounds = max(map(len, result["p99_lateness_ms"].values()))
     heads = [f"block {number + 1}" for number in range(rounds)]
-    table = Table("beside the stack", *heads, "median minus alone", title="bench view: p99 lateness, ms")
+    heads += ["median minus alone", "bridge follows plans"]
+    table = Table("beside the stack", *heads, title="bench view: p99 lateness, ms")
     table.title_justify = "left"
     for name, values in result["p99_lateness_ms"].items():
         difference = result["p99_difference_ms"].get(name)
         shown = [f"{value:.3f}" for value in values] + (rounds - len(values)) * [""]
-        table.add_row(name, *shown, "" if difference is None else f"{difference:+.3f}")
+        active = f"{result['bridge_active'][name]:.0%}"
+        table.add_row(name, *shown, "" if difference is None else f"{difference:+.3f}", active)
     table.caption = (
         f"asked for: {result['most_difference_ms']:g} ms at most; blocks alone differ by "
         f"{result['p99_spread_alone_ms']:.3f} ms"
