@@ -81,6 +81,10 @@ def measure_blocks(
     return blocks
 
 
+def _share_active(block: dict[str, Any]) -> float:
+    return float(sum(share for said, share in block["safety_shares"].items() if said.startswith(ACTIVE)))
+
+
 def _add(report: Report, before_s: float, elapsed_s: float) -> None:
     report(before_s + elapsed_s)
 
@@ -97,21 +101,19 @@ def _viewed(system: System, folder: Path, port: int, browser: str | None, stack:
 def summarise(blocks: list[dict[str, Any]]) -> dict[str, Any]:
     """Return by condition the p99 lateness of each block, and the difference of the medians to nothing beside, ms.
 
-    `bridge_active` is the median share of reports in which the bridge followed plans: where cores are few a page that is
-    drawn without a graphics card leaves the tracker too little of them, and the bridge holds.
+    `bridge_active` is the median share of reports in which the bridge followed plans: where cores are few a page that
+    is drawn without a graphics card leaves the tracker too little of them, and the bridge holds.
     """
     p99 = {
         name: [block["lateness_ms"]["p99"] for block in blocks if block["beside"] == name]
         for name in dict.fromkeys(block["beside"] for block in blocks)
     }
-    shares = {
-        name: [block["safety_shares"].get(ACTIVE, 0.0) for block in blocks if block["beside"] == name] for name in p99
-    }
+    active = {name: [_share_active(block) for block in blocks if block["beside"] == name] for name in p99}
     alone = float(np.median(p99[NOTHING]))
     return {
         "p99_lateness_ms": p99,
         "p99_difference_ms": {name: float(np.median(item)) - alone for name, item in p99.items() if name != NOTHING},
-        "bridge_active": {name: float(np.median(item)) for name, item in shares.items()},
+        "bridge_active": {name: float(np.median(item)) for name, item in active.items()},
         "p99_spread_alone_ms": float(np.ptp(p99[NOTHING])),
     }
 
