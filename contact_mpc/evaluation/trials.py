@@ -38,6 +38,12 @@ class Disturbance(BaseModel):
     pose_noise_mm: float = Field(default=1.0, ge=0, description="pose noise, per axis")
     pose_noise_deg: float = Field(default=1.0, ge=0, description="pose noise, per axis")
 
+    def with_friction(self, share: float) -> "Disturbance":
+        """Return the same ranges with so much of the friction at both ends."""
+        return self.model_copy(
+            update={"friction_min": share * self.friction_min, "friction_max": share * self.friction_max}
+        )
+
 
 def disturbance_of(task: TaskConfig) -> Disturbance:
     """Return the ranges that trials of a task draw from.

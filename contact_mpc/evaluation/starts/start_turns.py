@@ -29,8 +29,6 @@ def share_of_turns(cases: tuple[Case, ...]) -> float:
     """
     task = cases[0].task
     loop = load_loop_config(default_parameter_file(task), ENGINE)
-    usual = disturbance_of(task)
-    ends = {key: FRICTION_SHARE * getattr(usual, key) for key in ("friction_min", "friction_max")}
-    spec = EvaluationSpec(cases, loop, usual.model_copy(update=ends), SCALE)
+    spec = EvaluationSpec(cases, loop, disturbance_of(task).with_friction(FRICTION_SHARE), SCALE)
     first = FIRST_SEED - FIRST_SEED % len(cases)
     return float(np.mean([run_trial(spec, first + k).goal_met for k in range(max(TURNS, len(cases)))]))

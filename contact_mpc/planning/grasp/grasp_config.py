@@ -47,6 +47,9 @@ class GraspSearchConfig(BaseModel):
         default=3.0, ge=0.0, le=100.0,
         description="of the share of plants that keep the object: as much as rolling at all of `friction_steps`",
     )  # fmt: skip
+    held_enough: float = Field(
+        default=0.9, gt=0.0, le=1.0, description="share of plants that a complete best keeps: more would add little"
+    )
     random_share: float = Field(
         default=0.4, gt=0.0, le=1.0, description="of the samples that are drawn anew; after them the best is varied"
     )

@@ -71,9 +71,9 @@ class GraspCandidate:
 
     @property
     def is_complete(self) -> bool:
-        """Whether more samples could add little: held in every plant, every path with least friction, room left."""
+        """Whether more samples could add little: held in enough plants, every path with least friction, room left."""
         rolls = len(self.fractions) == len(self.config.friction_steps) and self.fractions[-1] >= 1.0
-        return rolls and self.held >= 1.0 and self.limit_room_rad >= self.config.useful_room_rad
+        return rolls and self.held >= self.config.held_enough and self.limit_room_rad >= self.config.useful_room_rad
 
     @property
     def score(self) -> float:

@@ -7,16 +7,20 @@ import pytest
 
 from contact_mpc.evaluation.starts import find_start as module
 from contact_mpc.evaluation.starts.find_start import (
+    LEAST_FRICTION_SHARE,
     LEAST_HELD,
+    MOST_SCALE,
     SEARCHES,
     SPREAD_DEG,
     FoundStart,
+    draw_plants,
     find_start,
     find_with_grip,
     plan_turns,
     search_once,
     turns_to_try_deg,
 )
+from contact_mpc.evaluation.trials import Disturbance
 from contact_mpc.planning.grasp.balance import compute_grasp
 from contact_mpc.planning.grasp.search import GraspCandidate, GraspSearch
 from contact_mpc.planning.start_posture import make_search
@@ -41,7 +45,19 @@ def test_a_start_that_is_held_and_planned_from_counts(task: TaskConfig) -> None:
 
 
 def test_a_start_that_lets_the_object_go_does_not(task: TaskConfig) -> None:
-    assert "keep the object in 50 % of" in plan_turns(task, candidate(task, LEAST_HELD - 0.25))[0]
+    assert "keep the object in 20 % of" in plan_turns(task, candidate(task, LEAST_HELD - 0.1))[0]
+
+
+def test_starts_are_held_in_plants_from_the_usual_ones_to_far_worse_ones() -> None:
+    usual = Disturbance(friction_min=0.6, friction_max=0.6)  # what is drawn shows how much of it there is
+    plants = draw_plants(usual)
+    frictions = [plant.friction or 0.0 for plant in plants]
+    assert frictions[0] == pytest.approx(0.6) and frictions[-1] == pytest.approx(LEAST_FRICTION_SHARE * 0.6)
+    assert frictions == sorted(frictions, reverse=True)
+    offsets_mm = [1e3 * float(np.linalg.norm(plant.object_offset_m)) for plant in plants]
+    np.testing.assert_allclose(
+        offsets_mm, np.linspace(1.0, MOST_SCALE, len(plants)) * usual.object_offset_mm, rtol=1e-12
+    )
 
 
 def test_a_start_whose_fingers_stop_on_the_way_does_not(task: TaskConfig) -> None:
