@@ -2,6 +2,7 @@
 
 import html
 import json
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,17 @@ from contact_mpc.model.rotations import matrix_to_quaternion
 from contact_mpc.planning.plan_task import tolerances
 from contact_mpc.planning.tree.problem import Problem, load_problem
 from contact_mpc.report.page import page_head, player, write_text
-from contact_mpc.report.plotting.figures import LIMIT, REFERENCE, TRUE, Figure, axis
+from contact_mpc.report.plotting.figures import ESTIMATED, LIMIT, REFERENCE, TRUE, Figure, axis
 from contact_mpc.report.result_table import ResultRow
 from contact_mpc.report.run_report import SCENE_TITLE, fill_page, origin_html, result_html
 from contact_mpc.report.scene.animation import scene_of_configurations
 from contact_mpc.report.summary_page import write_page
+from contact_mpc.settings.arrays import FloatArray
 
+ERROR_FIGURES = (("Angle to the goal", "deg"), ("Distance to the goal", "mm"))
+COLOURS = (LIMIT, REFERENCE, TRUE, ESTIMATED, "#3a9d6b", "#8a63b5", "#c9a227", "#7d8590")  # one for each way
+MEDIANS = ("plan_cpu_s", "executed_s", "angle_error_deg", "position_error_mm")
+BAR_GAP, BAR_SHARE = 0.2, 0.2  # of the width: between groups of bars; of a group where there are few
 CAPTION = "The true motion of the plant, the worst of all runs. Translucent knobs: the goal."
 
 
@@ -30,27 +36,30 @@ def write_execution_report(
         if item is not None:
             write_text(folder / f"{name}.html", _page(load_problem(paths[name]), item, result.get("command_line", "")))
     subtitle = f"{result['plant']} · disturbances x {result['disturbance_scale']:g} · seed {result['seed']}"
-    tables = {"Success, %": _rows(result), "Failures": _failures(result)}
+    pages = [["problem", "page"], *([name, f"{name}.html"] for name, item in worst.items() if item is not None)]
+    tables = {"Success, %": _rows(result), "Worst run of each problem": pages, "Failures": _failures(result)}
     return write_page(folder / "execution.html", "Plans executed in physics", subtitle, [_bars(result)], tables, result)
 
 
 def _bars(result: dict[str, Any]) -> Figure:
     names = list(result["systems"])
     figure = Figure("success", "Success", "Within the tolerances at the end.", is_wide=True)
-    for way, colour in zip(result["ways"], (LIMIT, REFERENCE, TRUE), strict=False):
+    for way, colour in zip(result["ways"], cycle(COLOURS), strict=False):
         heights = [100.0 * result["systems"][name][f"{way}_success"] for name in names]
         label = way.replace("_", " ")
         figure.traces.append({"type": "bar", "name": label, "x": names, "y": heights, "marker": {"color": colour}})
-    figure.layout.update(xaxis=axis(title="", type="category"), yaxis=axis(title="%"), barmode="group")
+    figure.layout.update(xaxis=axis(title="", type="category"), yaxis=axis(title="%"), barmode="group",
+                         bargap=max(BAR_GAP, 1.0 - BAR_SHARE * len(names)))  # fmt: skip
     return figure
 
 
 def _rows(result: dict[str, Any]) -> list[list[str]]:
     ways = result["ways"]
-    rows = [["problem", "plans", *(way.replace("_", " ") for way in ways), "CPU per plan, s", "executed, s"]]
+    heads = ("CPU per plan, s", "executed, s", "median deg", "median mm")
+    rows = [["problem", "plans", *(way.replace("_", " ") for way in ways), *heads]]
     for name, item in result["systems"].items():
         rates = [f"{100 * item[f'{way}_success']:.0f}" for way in ways]
-        times = [_number(item[key]["median"]) for key in ("plan_cpu_s", "executed_s")]
+        times = [_number(item[key]["median"]) for key in MEDIANS]
         rows.append([name, f"{item['planned']} of {item['trials']}", *rates, *times])
     return rows
 
@@ -75,12 +84,7 @@ def _page(problem: Problem, item: Execution, repeat: str) -> str:
         ResultRow("Time", f"{item.executed_s:.1f} s"),
     ]  # fmt: skip
     errors = np.array([problem.errors(q) for q in item.q])
-    figure = Figure("errors", "Errors to the goal", "Of the true object.")
-    for k, label in enumerate(("angle, deg", "distance, mm")):
-        figure.traces.append(
-            {"type": "scatter", "mode": "lines", "name": label, "x": item.times_s.tolist(), "y": errors[:, k].tolist()}
-        )
-    figure.layout.update(xaxis=axis(title="time, s"), yaxis=axis(title=""))
+    figures = [_error_figure(k, item, errors[:, k]) for k in range(len(ERROR_FIGURES))]
     settings = json.dumps(problem.file.model_dump(mode="json"), indent=2)
     fields = {
         "head": page_head(f"{problem.file.name}: contact_mpc study execution"),
@@ -93,7 +97,17 @@ def _page(problem: Problem, item: Execution, repeat: str) -> str:
         "provenance": f"{origin_html(repeat)}<pre>{html.escape(settings)}</pre>",
         "player": player(SCENE_TITLE, CAPTION),
     }
-    return fill_page(fields, scene_of_configurations(system, item.times_s, item.q, goal, places), [figure])
+    return fill_page(fields, scene_of_configurations(system, item.times_s, item.q, goal, places), figures)
+
+
+def _error_figure(k: int, item: Execution, errors: FloatArray) -> Figure:
+    """Return the angle (k = 0, deg) or the distance (1, mm) to the goal over time: units do not share an axis."""
+    title, unit = ERROR_FIGURES[k]
+    figure = Figure(f"errors_{unit}", title, "Of the true object.")
+    trace = {"type": "scatter", "mode": "lines", "name": unit, "x": item.times_s.tolist(), "y": errors.tolist()}
+    figure.traces.append(trace)
+    figure.layout.update(xaxis=axis(title="time, s"), yaxis=axis(title=unit), showlegend=False)
+    return figure
 
 
 def _number(value: float | None) -> str:

@@ -12,6 +12,7 @@ from contact_mpc.report.page import PLOTLY, asset, inline_json, page_head, playe
 from contact_mpc.report.plotting.figures import Figure
 
 Rows = Sequence[Sequence[str]]
+PAGE = re.compile(r"[\w.-]+\.html")
 NUMBER = re.compile(r"[-+]?[\d.]+([eE][-+]?\d+)?( (to|±|of) [-+\d.]+)?|-|")
 
 
@@ -61,6 +62,12 @@ def render_page(
     return Template(asset("summary.html")).substitute(fields)
 
 
+def _content(cell: str) -> str:
+    """Return a cell's text; the name of a page beside this one leads there."""
+    text = html.escape(cell)
+    return f'<a href="{text}">{text}</a>' if PAGE.fullmatch(cell) else text
+
+
 def _verdict(goal_met: bool | None, words: str | None) -> str:
     """Return the verdict in words and colour; none where nothing was to be met."""
     if goal_met is None:
@@ -77,7 +84,7 @@ def _table(title: str, rows: Rows) -> str:
 
     def line(cells: Sequence[str], tag: str) -> str:
         kinds = (' class="number"' if is_number else "" for is_number in are_numbers)
-        shown = (f"<{tag}{kind}>{html.escape(cell)}</{tag}>" for cell, kind in zip(cells, kinds, strict=True))
+        shown = (f"<{tag}{kind}>{_content(cell)}</{tag}>" for cell, kind in zip(cells, kinds, strict=True))
         return f"<tr>{''.join(shown)}</tr>"
 
     lines = "".join(line(row, "td") for row in body)

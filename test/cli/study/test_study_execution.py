@@ -33,6 +33,10 @@ def test_short_push_is_planned_executed_and_shown(problem: Path, tmp_path: Path)
     assert done.exit_code == 0 and {path.name for path in (tmp_path / "page").iterdir()} == {
         "execution.html", "short_push.html",
     }  # fmt: skip
+    text = (tmp_path / "page" / "execution.html").read_text(encoding="utf-8")
+    assert '<a href="short_push.html">short_push.html</a>' in text and "median mm" in text
+    shown = (tmp_path / "page" / "short_push.html").read_text(encoding="utf-8")
+    assert "Angle to the goal" in shown and "Distance to the goal" in shown
     kept = (tmp_path / "short_push.0.confirmed.npz").stat().st_mtime_ns
     call(*options, "--way", "open_loop")
     assert (tmp_path / "short_push.0.confirmed.npz").stat().st_mtime_ns == kept
