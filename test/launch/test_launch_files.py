@@ -206,6 +206,20 @@ def test_rviz_and_view_start_beside_the_stack_and_end_nothing(tmp_path: Path) ->
     assert len(watched) == len({item.node_executable for item in nodes_in(actions)} - shown)
 
 
+@pytest.mark.parametrize("autostart", ["true", "false"])
+def test_a_plant_in_place_of_the_driver_waits_for_a_motion_that_comes_by_itself(tmp_path: Path, autostart: str) -> None:
+    pytest.importorskip("launch_ros")
+    start(
+        "hardware",
+        robot="allegro",
+        task="allegro_ball",
+        driver="sim",
+        record=str(tmp_path / "run"),
+        autostart=autostart,
+    )
+    assert f"awaits_reference: {autostart}" in (tmp_path / "run" / "parameters.yaml").read_text()
+
+
 def test_hardware_refuses_what_cannot_run_before_anything_starts(tmp_path: Path) -> None:
     pytest.importorskip("launch_ros")
     from contact_mpc.errors import ConfigError

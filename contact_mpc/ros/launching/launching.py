@@ -228,6 +228,7 @@ def stack_actions(
     """
     use_sim_time = any(values.get("use_sim_time") for values in parameters.values())
     manager = {"nodes": list(parameters), "end_s": end_s, "use_sim_time": use_sim_time}
+    manager["awaits_reference"] = parameters.get("trajectory_server", {}).get("autostart", False)
     parameters = parameters | {"lifecycle_manager": manager}
     file = folder / "parameters.yaml"
     write_text(file, to_parameter_file(namespace, parameters))

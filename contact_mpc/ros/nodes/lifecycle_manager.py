@@ -36,6 +36,9 @@ class LifecycleManagerConfig(BaseModel):
     nodes: tuple[str, ...] = Field(
         default=RUN_NODES, description="names of the nodes to bring up, in this node's namespace"
     )
+    awaits_reference: bool = Field(
+        default=True, description="activate a plant only when the tracker has a reference; false: it comes on request"
+    )
     end_s: float = Field(
         default=0.0,
         ge=0.0,
@@ -62,7 +65,7 @@ class LifecycleManager(Node):
         try:
             config = declare_config(self, LifecycleManagerConfig)
             client = LifecycleClient(self, executor, self._check)
-            client.bring_up(config.nodes, lambda _name: "refused; see its output above")
+            client.bring_up(config.nodes, lambda _name: "refused; see its output above", config.awaits_reference)
             quality = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
             self.create_subscription(Clock, "/clock", self._on_clock, quality)
             while not self._is_over and (not config.end_s or self._clock_s < config.end_s):

@@ -45,6 +45,7 @@ SERVICE_PERIOD_S = 0.02
 LARGEST_COMMAND_BYTES = 65_536
 COMMAND_TAKEOVER_NS = 500_000_000  # a bridge that runs sends every millisecond; one that was killed says nothing more
 NAMING_PERIOD_S = 1.0
+RATE_TOLERANCE = 0.005  # of a rate: a period of whole milliseconds is that near, as 3 ms for the 333 Hz of a CAN bus
 UNKNOWN_COVARIANCE = np.zeros((6, 6))
 
 
@@ -63,9 +64,9 @@ class PlantNode(ContactNode):
     def configure(self) -> None:
         """Build plant and sensors and connect them."""
         config: PlantConfig = self.config
-        for name in ("rate_hz", "clock_rate_hz", "truth_rate_hz"):
-            if 1000 % getattr(config, name):
-                raise ConfigError(f"parameter {name} = {getattr(config, name)} does not divide 1000; use e.g. 200")
+        self._steps_at_once = _steps_per_period("rate_hz", config.rate_hz)
+        self._clock_every = _steps_per_period("clock_rate_hz", config.clock_rate_hz)
+        self._truth_every = _steps_per_period("truth_rate_hz", config.truth_rate_hz)
         if config.rate_hz != 1000 and config.clock == "lockstep":
             raise ConfigError(f"parameter rate_hz = {config.rate_hz} needs the clock realtime; lockstep: 1000")
         if config.driver.command_type == "JointTrajectory" and config.clock == "lockstep":
@@ -80,9 +81,6 @@ class PlantNode(ContactNode):
         )
         self._plant.reset(self._task.start_q)
         self._holding = HoldingController(self._system, self._task, config.gravity_compensation)
-        self._steps_at_once = 1000 // config.rate_hz
-        self._clock_every = 1000 // config.clock_rate_hz
-        self._truth_every = 1000 // config.truth_rate_hz
         self._end_ns = T0_NS + round(config.run_for_s * NS_PER_S) if config.run_for_s else 0
         self._make_messages()
         self._connect()
@@ -301,6 +299,14 @@ class PlantNode(ContactNode):
         stamp_ns, values = found
         if self.config.clock == "realtime" or stamp_ns == self._plant.time_ns:
             self._command, self._command_ns, self._has_command = values, stamp_ns, True
+
+
+def _steps_per_period(name: str, rate_hz: int) -> int:
+    """Return the plant's steps of 1 ms in a period; raises ConfigError where the rate is of no whole number of them."""
+    steps = max(round(1000 / rate_hz), 1)
+    if abs(1000 / steps - rate_hz) > RATE_TOLERANCE * rate_hz:
+        raise ConfigError(f"parameter {name} = {rate_hz} is of no period in whole milliseconds; use {1000 // steps}")
+    return steps
 
 
 def main() -> None:

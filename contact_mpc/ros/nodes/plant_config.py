@@ -40,16 +40,20 @@ class PlantConfig(NodeConfig):
     )
     rate_hz: int = Field(
         default=1000, ge=100, le=1000, json_schema_extra={"unit": "Hz"},
-        description="rate of joint states and commands, a divisor of 1000; below it only in realtime; as the bridge's",
+        description="rate of joint states and commands, in periods of whole ms; under 1000 only realtime; the bridge's",
     )  # fmt: skip
     clock_rate_hz: int = Field(
-        default=100, ge=1, le=1000, description="rate of /clock, a divisor of 1000", json_schema_extra={"unit": "Hz"}
+        default=100,
+        ge=1,
+        le=1000,
+        description="rate of /clock, in periods of whole ms",
+        json_schema_extra={"unit": "Hz"},
     )
     truth_rate_hz: int = Field(
         default=200,
         ge=1,
         le=1000,
-        description="rate of plant/object_odom, divides 1000",
+        description="rate of plant/object_odom, in periods of whole ms",
         json_schema_extra={"unit": "Hz"},
     )
     command_timeout_s: Finite = Field(

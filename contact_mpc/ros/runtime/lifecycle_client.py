@@ -90,7 +90,7 @@ class LifecycleClient:
         self._check()
         self._executor.spin_once(timeout_sec=duration_s)
 
-    def bring_up(self, names: Sequence[str], explain: Callable[[str], str]) -> None:
+    def bring_up(self, names: Sequence[str], explain: Callable[[str], str], awaits_reference: bool = True) -> None:
         """Configure nodes all at once and activate them in the order of `ACTIVATION_ORDER`.
 
         The plant is activated when the tracker has what it will follow, not before: simulated time begins with it,
@@ -102,17 +102,19 @@ class LifecycleClient:
             Names of the nodes.
         explain : callable
             Given a node that refused, returns why.
+        awaits_reference : bool
+            False: the plant does not wait for one; the motion begins on request, with the plant at rest until then.
 
         Raises
         ------
         StackError
             A node refused or did not answer, or the tracker received no reference.
         """
-        watch = ReferenceWatch(self._node)
+        watch = ReferenceWatch(self._node) if awaits_reference else None
         self.connect(names, CONNECT_TIMEOUT_S)
         self._insist(names, "configure", CONFIGURE_TIMEOUT_S, explain)
         for name in in_order(names):
-            if name == "plant" and {"mpc_tracker", "trajectory_server"} <= set(names):
+            if watch is not None and name == "plant" and {"mpc_tracker", "trajectory_server"} <= set(names):
                 self._wait_for_reference(watch)
             self._insist([name], "activate", ACTIVATE_TIMEOUT_S, explain)
 

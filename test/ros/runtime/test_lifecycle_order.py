@@ -20,6 +20,9 @@ class Recorder(LifecycleClient):
         self.requests += [(name, transition) for name in names]
         return []
 
+    def connect(self, names: Any, timeout_s: float) -> None:
+        self.requests += [(name, "connect") for name in names]
+
 
 def test_the_bridge_is_the_last_of_the_stack_to_act_and_the_first_to_stop() -> None:
     assert ACTIVATION_ORDER[-2:] == ("command_bridge", "plant")  # the plant stands for the robot
@@ -31,6 +34,12 @@ def test_nodes_that_do_not_run_are_not_asked_to_stop() -> None:
     client = Recorder()
     client.bring_down(["state_estimator", "command_bridge"])
     assert client.requests == [("command_bridge", "deactivate"), ("state_estimator", "deactivate")]
+
+
+def test_a_plant_waits_for_no_reference_where_the_motion_begins_on_request() -> None:
+    client = Recorder()
+    client.bring_up(["plant", "trajectory_server", "mpc_tracker"], str, awaits_reference=False)
+    assert client.requests[-1] == ("plant", "activate") and len(client.requests) == 9
 
 
 def test_shutting_down_on_request_deactivates_the_nodes(make_rig: Callable[..., Any]) -> None:
