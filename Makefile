@@ -1,4 +1,5 @@
 # make demo   creates .venv, then turns a ball in a robot hand in closed loop and writes out/demo/report
+# make view   the same hand, from a browser: drag the goal, the object follows; Ctrl-C ends it (TASK=NAME: another task)
 # make test   adds the development tools and runs every test; make test-core and make test-ros are its two halves
 #             (TESTS=test/folder: those alone, one after the other; JOBS=1: all on one core)
 SHELL := /bin/bash
@@ -49,12 +50,15 @@ exit 1
 endef
 
 # Recordings and reports in out/ stay; `make clean` removes the environment and what tools left behind.
-.PHONY: demo demo-short test test-core test-ros lint types check docs figures picture plotly licences locks sbom clean
+.PHONY: demo demo-short view test test-core test-ros lint types check docs figures picture plotly licences locks sbom clean
 demo: $(VENV)/.demo
 	$(BIN)/contact-mpc run $(TASK) --report $(DEMO_DIR)/report --record $(DEMO_DIR) $(if $(DEMO_HOLD_S),--hold-s $(DEMO_HOLD_S))
 
 demo-short: DEMO_HOLD_S = 0.5
 demo-short: demo
+
+view: $(VENV)/.view
+	$(BIN)/contact-mpc run $(TASK) --endless --view
 
 test: $(VENV)/.dev
 ifneq ($(TESTS),)
@@ -98,6 +102,7 @@ LOCK := $(BIN)/uv pip compile setup.py --quiet --universal --python-version 3.11
 locks: $(VENV)/.dev
 	$(LOCK) --extra ros -o locks/ros.txt
 	$(LOCK) --extra demo-sourced-ros -o locks/demo.txt
+	$(LOCK) --extra demo-sourced-ros --extra view -o locks/view.txt
 	$(LOCK) --extra demo-sourced-ros --extra mujoco --extra dev -o locks/dev.txt
 
 sbom: $(VENV)/.dev
@@ -132,12 +137,16 @@ endif
 	@grep -qsx "include-system-site-packages = $(SYSTEM_SITE)" $(VENV)/pyvenv.cfg || \
 	  { rm -rf $(VENV); $(PYTHON) -m venv $(if $(filter true,$(SYSTEM_SITE)),--system-site-packages) $(VENV); } || \
 	  { rm -rf $(VENV); echo "python's venv is missing: apt install python3-venv, then run make again"; exit 1; }
-	@rm -f $(VENV)/.rclpy-* $(VENV)/.demo $(VENV)/.dev
+	@rm -f $(VENV)/.rclpy-* $(VENV)/.demo $(VENV)/.view $(VENV)/.dev
 	@touch $@
 
 $(VENV)/.demo: $(INPUTS) | $(ENVIRONMENT)
 	@echo "Installing into $(VENV): about 1.5 GB, a few minutes the first time"
 	@$(SAY_TIME); $(LOCKED) -r locks/demo.txt && $(ITSELF) || { $(INSTALL_FAILED); }
+	@touch $@
+
+$(VENV)/.view: $(VENV)/.demo
+	@$(SAY_TIME); $(LOCKED) -r locks/view.txt && $(ITSELF) || { $(INSTALL_FAILED); }
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.demo

@@ -110,7 +110,12 @@ def test_pins_satisfy_every_declared_requirement(setup_arguments: dict[str, Any]
 
 @pytest.mark.parametrize(
     ("file", "extras"),
-    [("ros", {"ros"}), ("demo", {"demo-sourced-ros"}), ("dev", {"demo-sourced-ros", "mujoco", "dev"})],
+    [
+        ("ros", {"ros"}),
+        ("demo", {"demo-sourced-ros"}),
+        ("view", {"demo-sourced-ros", "view"}),
+        ("dev", {"demo-sourced-ros", "mujoco", "dev"}),
+    ],
 )
 def test_whatever_make_installs_has_its_pin_and_a_digest(
     setup_arguments: dict[str, Any], file: str, extras: set[str]
