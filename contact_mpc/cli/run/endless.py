@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,10 +19,12 @@ def endless_domain(domain: int | None) -> int:
     return int(os.environ.get("ROS_DOMAIN_ID") or 0) if domain is None else domain
 
 
-def run_endless(config: TaskConfig, options: "RunOptions", folder: Path, domain: int) -> tuple[dict[str, Any], str]:
+def run_endless(
+    config: TaskConfig, options: "RunOptions", folder: Path, domain: int, beside: AbstractContextManager[None]
+) -> tuple[dict[str, Any], str]:
     """Run the stack until Ctrl-C, its regular end; returns counts of the goals by their end, and the same in words.
 
-    Nothing is recorded.
+    Nothing is recorded. `beside` is entered when all is compiled and the domain is the run's own.
     """
     from contact_mpc.ros.stack.endless_session import run_until_interrupted
     from contact_mpc.ros.stack.run_parameters import build_parameters
@@ -38,7 +41,7 @@ def run_endless(config: TaskConfig, options: "RunOptions", folder: Path, domain:
         newest.update(values)
 
     namespace = "/" + config.system.config.robots[0].name
-    run_until_interrupted(namespace, parameters, folder.resolve(), domain, report)
+    run_until_interrupted(namespace, parameters, folder.resolve(), domain, report, beside)
     counts = {key: int(value) for key, value in newest.items() if value.isdigit() and key != "goal_ns"}
     summary = ", ".join(f"{value} {key}" for key, value in counts.items()) or "no goals"
     return {"task": config.name, "plant": options.plant, "clock": options.clock, **counts}, summary

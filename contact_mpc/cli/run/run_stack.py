@@ -102,8 +102,8 @@ def run_goals(config: TaskConfig, request: RunRequest) -> tuple[dict[str, Any], 
     """Run the stack of a task until Ctrl-C and take goals; returns the counts of goals, and the same in words."""
     with _run_folder(request.record, config.name) as folder:
         domain = endless_domain(request.domain)
-        with viewed(config, folder.resolve(), domain, request.view_port):
-            return run_endless(config, request.options(config), folder, domain)
+        view = viewed(config, folder.resolve(), domain, request.view_port)
+        return run_endless(config, request.options(config), folder, domain, view)
 
 
 def execute(
