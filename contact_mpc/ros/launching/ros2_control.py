@@ -26,6 +26,8 @@ from contact_mpc.ros.stack.run_parameters import CONFIGS
 from contact_mpc.task.node_parameters import check_node_names, load_node_parameters
 from contact_mpc.task.task import TaskConfig, load_task
 
+START_DELAY_S = 3.0  # in Gazebo, whose clock runs on while the tracker takes a plan up: 2 s on a busy machine
+
 
 def hardware_parameters(context: LaunchContext, robot: RobotFile, folder: Path) -> dict[str, dict[str, Any]]:
     """Return the parameters of the nodes; without a task only of those that hold the robot. All is checked here."""
@@ -50,7 +52,9 @@ def gazebo_parameters(
     check_robot(robot, task.system, load_node_parameters(params, "command_bridge"))
     context.launch_configurations["params"] = params
     parameters = task_parameters(context, task, folder, "gazebo_harmonic", "realtime")
-    parameters["trajectory_server"]["autostart"] = value(context, "autostart") == "true"
+    server = parameters["trajectory_server"]
+    server["autostart"] = value(context, "autostart") == "true"
+    server["start_delay_s"] = max(server.get("start_delay_s", 0.0), START_DELAY_S)
     for values in parameters.values():
         values["use_sim_time"] = True
     return parameters

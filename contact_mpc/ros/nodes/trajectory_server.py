@@ -58,6 +58,7 @@ class TrajectoryServerNode(ContactNode):
         config: TrajectoryServerConfig = self.config
         self._system = load_system(config.system)
         self._plan = load_plan(config.plan_file, self._system)
+        self._messages = to_object_reference(self._system, self._plan, 0), to_reference(self._system, self._plan, 0)
         self._reference = self.publish_topic("reference")
         self._object_reference = self.publish_topic("object_reference")
         self._state = "no plan started"
@@ -72,9 +73,11 @@ class TrajectoryServerNode(ContactNode):
         return DiagnosticStatus.OK, self._state if self.is_active else "inactive", {}
 
     def _start(self) -> None:
+        """Publish the plan; the messages are there, so that nothing lies between reading the clock and sending."""
         start_ns = self._now_ns() + round(self.config.start_delay_s * NS_PER_S)
-        self._object_reference.publish(to_object_reference(self._system, self._plan, start_ns))
-        self._reference.publish(to_reference(self._system, self._plan, start_ns))
+        for publisher, message in zip((self._object_reference, self._reference), self._messages, strict=True):
+            messages.set_stamp(message.header.stamp, start_ns)
+            publisher.publish(message)
         self._state = f"plan of {self._plan.times_s[-1]:.3f} s starts at {start_ns / NS_PER_S:.3f} s"
         self.get_logger().info(self._state)
 

@@ -141,8 +141,16 @@ class LifecycleClient:
 
 
 def in_order(names: Collection[str]) -> tuple[str, ...]:
-    """Return nodes in the order of activation: that of `ACTIVATION_ORDER`, a bag player at the end."""
-    return tuple(name for name in (*ACTIVATION_ORDER, "bag_player") if name in names)
+    """Return nodes in the order of activation: that of `ACTIVATION_ORDER`, a bag player at the end.
+
+    Where time runs without a plant of the stack, on a robot or in Gazebo, the trajectory server comes after the
+    bridge: a plan that it starts by itself would be on its way, or over, when the bridge begins to follow.
+    """
+    order = [name for name in (*ACTIVATION_ORDER, "bag_player") if name in names]
+    if "plant" not in names and {"trajectory_server", "command_bridge"} <= set(names):
+        order.remove("trajectory_server")
+        order.insert(order.index("command_bridge") + 1, "trajectory_server")
+    return tuple(order)
 
 
 class ReferenceWatch:

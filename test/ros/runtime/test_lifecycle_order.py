@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("rclpy")
 
-from contact_mpc.ros.runtime.lifecycle_client import ACTIVATION_ORDER, DEACTIVATION_ORDER, LifecycleClient
+from contact_mpc.ros.runtime.lifecycle_client import ACTIVATION_ORDER, DEACTIVATION_ORDER, LifecycleClient, in_order
 
 
 class Recorder(LifecycleClient):
@@ -28,6 +28,12 @@ def test_the_bridge_is_the_last_of_the_stack_to_act_and_the_first_to_stop() -> N
     assert ACTIVATION_ORDER[-2:] == ("command_bridge", "plant")  # the plant stands for the robot
     assert DEACTIVATION_ORDER[0] == "command_bridge"
     assert set(ACTIVATION_ORDER) == set(DEACTIVATION_ORDER)
+
+
+def test_on_a_robot_no_plan_starts_by_itself_before_the_bridge_is_there() -> None:
+    on_robot = in_order({"mock_driver", "state_estimator", "trajectory_server", "mpc_tracker", "command_bridge"})
+    assert on_robot[-2:] == ("command_bridge", "trajectory_server") and on_robot[0] == "mock_driver"
+    assert in_order({"trajectory_server", "command_bridge", "plant"})[0] == "trajectory_server"
 
 
 def test_nodes_that_do_not_run_are_not_asked_to_stop() -> None:
