@@ -11,7 +11,8 @@ TASK ?= allegro_ball
 DEMO_DIR ?= out/demo
 DEMO_HOLD_S ?=
 TESTS ?=
-JOBS ?= auto
+# One more than there are cores: a test that starts nodes or waits for compiled code of another leaves its core idle.
+JOBS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 1) + 1)))
 
 BIN := $(VENV)/bin
 INPUTS := setup.py pyproject.toml $(wildcard locks/*.txt)
@@ -50,7 +51,7 @@ exit 1
 endef
 
 # Recordings and reports in out/ stay; `make clean` removes the environment and what tools left behind.
-.PHONY: demo demo-short view test test-core test-ros lint types check docs figures picture plotly licences locks sbom clean
+.PHONY: demo demo-short view test test-core test-ros compiled-trees lint types check docs figures picture plotly licences locks sbom clean
 demo: $(VENV)/.demo
 	$(BIN)/contact-mpc run $(TASK) --report $(DEMO_DIR)/report --record $(DEMO_DIR) $(if $(DEMO_HOLD_S),--hold-s $(DEMO_HOLD_S))
 
@@ -88,6 +89,10 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 check: lint types test
+
+# The compiled code that trees through contact need, by two processes, before tests ask for it.
+compiled-trees: $(VENV)/.dev
+	$(BIN)/python -c "from contact_mpc.loop.compile_ahead import TREE, compile_ahead; compile_ahead('drake', TREE)"
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going -b html docs docs/_build/html
