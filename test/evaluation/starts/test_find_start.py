@@ -100,24 +100,27 @@ def test_a_strong_grip_that_serves_no_turn_is_followed_by_a_gentle_one(
 
 
 @pytest.mark.parametrize(
-    ("shares", "searches", "met"),
+    ("shares", "held", "searches", "met"),
     [
-        ([0.75], 1, 0.75),  # enough turns meet their goals
-        ([0.5, 1.0], 2, 1.0),
-        ([0.625, 0.5, 0.25, 0.5], SEARCHES, 0.625),  # the best of all
-        ([np.nan, 0.375, np.nan, 0.25], SEARCHES, 0.375),  # searches that find nothing do not count
-        ([np.nan] * SEARCHES, SEARCHES, np.nan),
+        ([0.75], [0.9], 1, 0.75),  # enough turns meet their goals, and enough plants keep the object
+        ([0.5, 1.0], [1.0, 1.0], 2, 1.0),
+        ([0.875, 0.75], [0.85, 1.0], 2, 0.75),  # too few keep it
+        ([0.625, 0.5, 0.25, 0.5], [1.0] * SEARCHES, SEARCHES, 0.625),  # the best of all
+        ([1.0, 0.75, 0.875, 0.875], [0.6, 0.85, 0.8, 0.5], SEARCHES, 0.875),  # in turns and plants together
+        ([np.nan, 0.375, np.nan, 0.25], [1.0] * SEARCHES, SEARCHES, 0.375),  # searches that find nothing do not count
+        ([np.nan] * SEARCHES, [0.0] * SEARCHES, SEARCHES, np.nan),
     ],
 )
-def test_searches_follow_one_another_until_enough_turns_meet_their_goals(
-    task: TaskConfig, monkeypatch: pytest.MonkeyPatch, shares: list[float], searches: int, met: float
+def test_searches_follow_one_another_until_a_start_is_good_enough(
+    task: TaskConfig, monkeypatch: pytest.MonkeyPatch, shares: list[float], held: list[float], searches: int, met: float
 ) -> None:
     seeds = []
 
     def search(task: TaskConfig, _samples: int, seed: tuple[int, ...], *_: object) -> FoundStart:
-        share = shares[len(seeds)]
+        share, search = shares[len(seeds)], make_search(task, seed)
+        search.best = None if np.isnan(share) else candidate(task, held[len(seeds)])
         seeds.append(seed)
-        return FoundStart(make_search(task, seed), "nothing" if np.isnan(share) else "", met=share)
+        return FoundStart(search, "nothing" if np.isnan(share) else "", met=share)
 
     monkeypatch.setattr(module, "search_once", search)
     found = find_with_grip(task, 1, 7, 0.0, None)
