@@ -227,7 +227,7 @@ def _run_loop(
     return run_closed_loop(task.system, task, plan, config, perturbation=perturbation, seed=seed)
 
 
-def read_bag(path: str | Path, task: str | Path | None = None) -> Run:
+def read_bag(path: str | Path, task: str | Path | None = None, namespace: str | None = None) -> Run:
     """Read a bag of a run, whoever recorded it.
 
     Parameters
@@ -236,6 +236,8 @@ def read_bag(path: str | Path, task: str | Path | None = None) -> Run:
         Folder of a rosbag2 bag, or its .mcap or .db3 file.
     task : str or Path, optional
         Name or path of the task; by default the bag says.
+    namespace : str, optional
+        That of the robot, e.g. "/iiwa_left", where a bag holds several, or a robot whose arms each have a driver.
 
     Raises
     ------
@@ -244,9 +246,11 @@ def read_bag(path: str | Path, task: str | Path | None = None) -> Run:
     """
     from contact_mpc.bags.bag import read_run  # rosbags, an extra
 
-    record = read_run(path)
+    record = read_run(path, namespace)
     found = _task(find_task(record, task))
-    return Run(found, record, compute_metrics(record, found.system, found), f"contact_mpc.read_bag({str(path)!r})")
+    chosen = "" if namespace is None else f", namespace={namespace!r}"
+    call = f"contact_mpc.read_bag({str(path)!r}{chosen})"
+    return Run(found, record, compute_metrics(record, found.system, found), call)
 
 
 @dataclass(frozen=True)
