@@ -163,6 +163,7 @@ class StateEstimatorNode(ContactNode):
     def _reset(self) -> None:
         self._estimator = StateEstimator(self._system, self.config.estimator)
         self._parts.clear()
+        self._of_stamp: dict[int, dict[int, JointState]] = {}
         self._waiting: deque[_JointState] = deque()
         self._early_poses: deque[tuple[int, Any]] = deque()
         self._newest_pose_ns = -1
@@ -280,12 +281,29 @@ class StateEstimatorNode(ContactNode):
 
     def _whole(self, message: JointState, topic: int) -> JointState | None:
         """Return the joint state that a message completes; in lockstep each of a single driver is one."""
-        if self.config.clock == "lockstep" and not self.config.driver.groups:
-            return message
+        if self.config.clock == "lockstep":
+            return self._whole_of_stamp(message, topic) if self.config.driver.groups else message
         whole = self._parts.complete(message, topic)
         if whole is None and self._parts.missing:
             raise InputError(self._parts.missing)
         return whole
+
+    def _whole_of_stamp(self, message: JointState, topic: int) -> JointState | None:
+        """Return the joint state of several drivers at one instant, once all have sent theirs.
+
+        The plant goes on when the bridge has answered, this node may be behind: a driver's next state does not replace
+        the one that still waits for another driver's.
+        """
+        t_ns = messages.from_stamp(message.header.stamp)
+        parts = self._of_stamp.setdefault(t_ns, {})
+        parts[topic] = message
+        if len(parts) < len(self.config.driver.joint_states_topics):
+            return None
+        end_ns = (t_ns // self._period_ns + 1) * self._period_ns  # others of this tick come to nothing
+        self._of_stamp = {key: value for key, value in self._of_stamp.items() if key >= end_ns}
+        self._parts.clear()
+        wholes = [self._parts.complete(part, number) for number, part in sorted(parts.items())]
+        return wholes[-1]
 
     def _publish(self, t_ns: int) -> None:
         state = self._estimator.estimate(t_ns)

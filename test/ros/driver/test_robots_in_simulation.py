@@ -22,14 +22,20 @@ HOLD_S = 0.3
 
 
 @pytest.mark.parametrize(
-    ("name", "task_name"),
-    [("allegro", "allegro_ball"), ("anypulator", "anypulator_block")],
+    ("name", "task_name", "settings"),
+    [
+        ("allegro", "allegro_ball", ()),
+        ("iiwa", "iiwa_bimanual_box", ("command_bridge.start_from=effort",)),  # in the grasp, as after go_to_start
+        ("anypulator", "anypulator_block", ()),
+    ],
 )
-def test_a_task_on_a_robot_ends_at_its_goal(name: str, task_name: str, tmp_path: Path) -> None:
-    """Torques of a hand in a JointState, of an arm in an array."""
+def test_a_task_on_a_robot_ends_at_its_goal(
+    name: str, task_name: str, settings: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Torques of a hand in a JointState, positions of two arms with a driver each, torques of an arm in an array."""
     robot, task = load_robot(name), replace(load_task(task_name), hold_s=HOLD_S)
     save_plan(tmp_path / "plan.npz", make_plan(task))
-    run = RobotRun("sim", robot.parameters, "lockstep", "mujoco", recorded=True, autostart=True)
+    run = RobotRun("sim", robot.parameters, "lockstep", "mujoco", recorded=True, autostart=True, settings=settings)
     parameters = robot_parameters(robot, run, task, tmp_path, tmp_path / "plan.npz")
     with RunSession(task, parameters, tmp_path) as session:
         session.start()
