@@ -154,7 +154,7 @@ def build_charts(system: System) -> list[Chart]:
             charts.append(FreeBodyChart())
             start += 7
             continue
-        count = sum(joint.kind != "fixed" for joint in system.urdfs[item.name].joints)
+        count = len(system.urdfs[item.name].moving_joints)
         charts.append(JointChart(system, index, slice(start, start + count)))
         start += count
     return charts

@@ -52,7 +52,9 @@ class Pairs(NamedTuple):
     convex_code : address of the code for CONVEX pairs in this process, 0 where there is none of them
     radius : (n_c,) of the sphere or capsule a, m, 0 for others
     sign : (n_c,) +1 where the object owns the sphere a, -1 where it owns b
-    dofs (n_c, m), dof_sign (n_c, m), dof_count (n_c,) : columns of J_c in ascending order, + for A and - for B
+    dofs (n_c, m), dof_sign (n_c, m), dof_count (n_c,) : columns of J_c in ascending order, + for A and - for B; one
+        for each axis, so that a degree of freedom with mimic joints may come more than once, and its columns add up
+    axes : (n_c, m) axis of each column
     """
 
     geom_a: IntArray
@@ -60,6 +62,7 @@ class Pairs(NamedTuple):
     mu: FloatArray
     sign: FloatArray
     dofs: IntArray
+    axes: IntArray
     dof_sign: FloatArray
     dof_count: IntArray
     kind: IntArray
@@ -70,7 +73,7 @@ class Pairs(NamedTuple):
 
 
 class Kinematics(NamedTuple):
-    """Workspace of poses: bodies R (n_b, 3, 3), p (n_b, 3); axes and origins (n_v, 3) of the degrees of freedom."""
+    """Workspace of poses: bodies R (n_b, 3, 3), p (n_b, 3); axes and origins (n_axes, 3), see `dof_axes_into`."""
 
     R: FloatArray
     p: FloatArray
@@ -111,10 +114,11 @@ def build_pairs(system: System) -> Pairs:
     tree, contacts = system.tree, system.contacts
     columns = [_pair_dofs(tree, tree.geom_body[item.geometry_a], tree.geom_body[item.geometry_b]) for item in contacts]
     width = max(map(len, columns))
-    dofs, dof_sign = np.zeros((len(contacts), width), dtype=np.int64), np.zeros((len(contacts), width))
+    dofs, axes = np.zeros((2, len(contacts), width), dtype=np.int64)
+    dof_sign = np.zeros((len(contacts), width))
     for i, column in enumerate(columns):
-        for k, (d, s) in enumerate(column):
-            dofs[i, k], dof_sign[i, k] = d, s
+        for k, (d, a, s) in enumerate(column):
+            dofs[i, k], axes[i, k], dof_sign[i, k] = d, a, s
     geom_a = np.array([item.geometry_a for item in contacts], dtype=np.int64)
     geom_b = np.array([item.geometry_b for item in contacts], dtype=np.int64)
     kind = np.array([_kind(tree.geom_shape[a], tree.geom_shape[b]) for a, b in zip(geom_a, geom_b, strict=True)])
@@ -128,6 +132,7 @@ def build_pairs(system: System) -> Pairs:
         np.array([item.mu for item in contacts]),
         np.array([item.sign for item in contacts]),
         dofs,
+        axes,
         dof_sign,
         np.array([len(column) for column in columns]),
         kind,
@@ -154,17 +159,19 @@ def _kind(shape_a: int, shape_b: int) -> int:
     return LOWEST if shape_a == RIM and shape_b == HALF_SPACE else CONVEX
 
 
-def _pair_dofs(tree: Tree, body_a: int, body_b: int) -> list[tuple[int, float]]:
+def _pair_dofs(tree: Tree, body_a: int, body_b: int) -> list[tuple[int, int, float]]:
+    """Return degree of freedom, axis and sign of each column, ascending."""
     chains = [set(tree.chain[b, : tree.chain_count[b]].tolist()) if b >= 0 else set() for b in (body_a, body_b)]
     if chains[0] & chains[1]:
         raise ModelError(f"bodies {body_a} and {body_b} of a contact pair are carried by the same joint")
-    return sorted([(d, 1.0) for d in chains[0]] + [(d, -1.0) for d in chains[1]])
+    signed = [(a, 1.0) for a in chains[0]] + [(a, -1.0) for a in chains[1]]
+    return sorted((int(tree.axis_dof[a]), a, sign) for a, sign in signed)
 
 
 def make_kinematics(tree: Tree) -> Kinematics:
     """Allocate the pose workspace."""
-    n_b, n_v = tree.parent.shape[0], tree.dof_body.shape[0]
-    return Kinematics(np.zeros((n_b, 3, 3)), np.zeros((n_b, 3)), np.zeros((n_v, 3)), np.zeros((n_v, 3)))
+    n_b, n_axes = tree.parent.shape[0], tree.axis_dof.shape[0]
+    return Kinematics(np.zeros((n_b, 3, 3)), np.zeros((n_b, 3)), np.zeros((n_axes, 3)), np.zeros((n_axes, 3)))
 
 
 def make_contacts(pairs: Pairs) -> Contacts:
@@ -236,8 +243,8 @@ def _write_jacobian(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts, c:
     """Fill the columns of J_c at the contact's point."""
     p = row(con.p, c)
     for k in range(pairs.dof_count[c]):
-        d = pairs.dofs[c, k]
-        v = dof_velocity(tree.dof_kind[d], row(kin.axes, d), row(kin.origins, d), p)
+        a = pairs.axes[c, k]
+        v = dof_velocity(tree.axis_kind[a], row(kin.axes, a), row(kin.origins, a), p)
         for i in range(3):
             con.J[c, k, i] = pairs.dof_sign[c, k] * v[i]
 

@@ -64,5 +64,5 @@ def contact_jacobian(pairs: Pairs, contacts: Contacts, c: int, n_v: int) -> Floa
     """Return J_c (3, n_v): displacement of the sphere of pair c relative to the other geometry, world frame."""
     J = np.zeros((3, n_v))
     count = pairs.dof_count[c]
-    J[:, pairs.dofs[c, :count]] = contacts.J[c, :count].T
+    np.add.at(J.T, pairs.dofs[c, :count], contacts.J[c, :count])
     return J

@@ -31,15 +31,15 @@ class LinkFrame:
 
     def jacobian(self, system: System, q: FloatArray) -> FloatArray:
         """Return J (6, n_a): turn and displacement of the frame in the world for a motion of the robots' joints."""
-        tree, count = system.tree, system.n_v
+        tree, count = system.tree, len(system.tree.axis_dof)
         R, p = forward_kinematics(tree, q)
-        axes, origins, J = np.zeros((count, 3)), np.zeros((count, 3)), np.zeros((6, count))
+        axes, origins, J = np.zeros((count, 3)), np.zeros((count, 3)), np.zeros((6, system.n_v))
         dof_axes_into(tree, R, p, axes, origins)
         point = R[self.body] @ self.X_BT.p + p[self.body]
-        for d in tree.chain[self.body, : tree.chain_count[self.body]]:
-            turns = tree.dof_kind[d] == REVOLUTE
-            J[:3, d] = axes[d] if turns else 0.0
-            J[3:, d] = np.cross(axes[d], point - origins[d]) if turns else axes[d]
+        for a in tree.chain[self.body, : tree.chain_count[self.body]]:
+            d, turns = tree.axis_dof[a], tree.axis_kind[a] == REVOLUTE
+            J[:3, d] += axes[a] if turns else 0.0
+            J[3:, d] += np.cross(axes[a], point - origins[a]) if turns else axes[a]
         return J[:, system.n_v_u :]
 
 

@@ -1,4 +1,4 @@
-"""Joints that follow others by a linkage (<mimic>): held fast, for the model has no coupled joints.
+"""Joints that follow others by a linkage (<mimic>): coupled to them as they are, or held fast where that is asked for.
 
 A locked joint stays where it is while the joint that it follows is in the middle of its range. The real linkage moves
 it with that joint, so the locked robot is another one: right near that posture, wrong by multiplier * dq away from it.
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from contact_mpc.errors import ConfigError, ModelError
+from contact_mpc.errors import ModelError
 from contact_mpc.importing.xml_numbers import add_origin, read_numbers, read_pose
 from contact_mpc.model.rotations import rotation_exp, unit_vector
 from contact_mpc.model.urdf import Pose
@@ -18,22 +18,18 @@ FACTORS = (("multiplier", "1"), ("offset", "0"))
 
 
 def lock_mimics(robot: ET.Element, path: Path, is_wanted: bool) -> list[str]:
-    """Make joints with <mimic> fixed, in place, and return what was assumed.
+    """Make joints with <mimic> fixed, in place, where that is wanted; return what is to be known of such joints.
 
     Raises
     ------
-    ConfigError
-        There are such joints, and nobody asked for them to be locked.
     ModelError
         A joint follows one that the file does not have, or that has no range.
     """
     joints = {str(joint.get("name", "")): joint for joint in robot.findall("joint")}
     following = {name: joint for name, joint in joints.items() if joint.find("mimic") is not None}
-    if following and not is_wanted:
-        raise ConfigError(
-            f"{path}: joints {', '.join(following)} follow others (<mimic>), and coupled joints are not modelled; "
-            "--lock-mimic holds them where the joints that they follow are in the middle of their range"
-        )
+    if not is_wanted:
+        named = ", ".join(f"'{name}' follows '{_leader(joint)}'" for name, joint in following.items())
+        return [f"coupled joints, which nothing drives by themselves: {named}"] if following else []
     notes = []
     for name, joint in following.items():
         leader, (place, off) = _leader(joint), _place(name, joints, path)

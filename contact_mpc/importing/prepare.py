@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from contact_mpc.errors import ConfigError, ModelError
+from contact_mpc.importing.masses import fill_masses, mend_inertias
 from contact_mpc.importing.mesh_shapes import MeshShapes, shapes_of_mesh, write_hull
 from contact_mpc.importing.mimic import lock_mimics
 from contact_mpc.importing.mirror import mirror_robot
-from contact_mpc.importing.xml_numbers import add_origin, read_numbers, read_pose, write_numbers
-from contact_mpc.model.urdf import DRAKE, MOVING_JOINTS, SHAPES, WORLD, Pose, mesh_path
+from contact_mpc.importing.xml_numbers import add_origin, is_positive, read_numbers, read_pose, write_numbers
+from contact_mpc.model.urdf import MOVING_JOINTS, SHAPES, WORLD, Pose, mesh_path
 
 KEPT = {
     "robot": {"link", "joint"},
@@ -33,10 +34,7 @@ LEFT_OUT = {
     "ros2_control",
     "verbose",
 }
-DENSITY_KG_M3 = 1000.0  # of links without mass
-LEAST_MASS_KG = 1e-3
 BASE = "fixed_base"  # what a link `WORLD` is called
-GYRATION_M = 0.01  # radius of gyration of a link without shapes
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,8 @@ def prepare_robot(robot: ET.Element, path: Path, options: JointOptions, meshes: 
         notes += _replace_meshes(link, path, meshes)
     notes += lock_mimics(robot, path, options.lock_mimic)
     notes += _fill_limits(robot, path, options)
-    notes += _fill_masses(robot, path)
+    notes += fill_masses(robot, path)
+    notes += mend_inertias(robot, path)
     return notes
 
 
@@ -159,7 +158,8 @@ def add_shape(collision: ET.Element, kind: str, size: tuple[float, ...]) -> None
 
 
 def _fill_limits(robot: ET.Element, path: Path, options: JointOptions) -> list[str]:
-    joints = {str(j.get("name", "")): j for j in robot.findall("joint") if j.get("type") in MOVING_JOINTS}
+    moving = [j for j in robot.findall("joint") if j.get("type") in MOVING_JOINTS and j.find("mimic") is None]
+    joints = {str(j.get("name", "")): j for j in moving}
     given = {name for table in (options.effort, options.velocity) for name in table if name}
     if given - set(joints):
         raise ConfigError(f"{path}: no joint '{sorted(given - set(joints))[0]}' to limit; known: {', '.join(joints)}")
@@ -167,7 +167,7 @@ def _fill_limits(robot: ET.Element, path: Path, options: JointOptions) -> list[s
     for key, option, table in (
         ("effort", "--effort-nm", options.effort), ("velocity", "--velocity-rad-s", options.velocity)
     ):  # fmt: skip
-        missing = [name for name, joint in joints.items() if not _positive(joint.find("limit"), key)]
+        missing = [name for name, joint in joints.items() if not is_positive(joint.find("limit"), key)]
         unknown = [name for name in missing if name not in table and "" not in table]
         if unknown:
             raise ConfigError(
@@ -195,72 +195,3 @@ def _limit_turns(joints: dict[str, ET.Element]) -> list[str]:
         limit.set("lower", repr(-np.pi))
         limit.set("upper", repr(np.pi))
     return [f"range of continuous joints is -pi to pi: {', '.join(endless)}"] if endless else []
-
-
-def _positive(limit: ET.Element | None, key: str) -> bool:
-    try:
-        return limit is not None and 0.0 < float(limit.get(key, "nan")) < np.inf
-    except ValueError:
-        return True  # no number: the reader of URDFs says so
-
-
-def _fill_masses(robot: ET.Element, path: Path) -> list[str]:
-    """Give a mass to links that move by themselves and have none, nor anything fixed to them."""
-    children: dict[str, list[str]] = {}
-    moving = []
-    for joint in robot.findall("joint"):
-        ends = [item.get("link", "") for item in (joint.find("parent"), joint.find("child")) if item is not None]
-        if len(ends) == 2 and joint.get("type") == "fixed":
-            children.setdefault(ends[0], []).append(ends[1])
-        elif len(ends) == 2:
-            moving.append(ends[1])
-    links = {link.get("name", ""): link for link in robot.findall("link")}
-    notes = []
-    for name in (name for name in moving if name in links):
-        rigid, todo = [], [name]
-        while todo:
-            rigid.append(todo.pop())
-            todo += [child for child in children.get(rigid[-1], []) if child in links and child not in rigid]
-        if not any(_has_mass(links[item]) for item in rigid):
-            mass = _add_inertia(links[name], path)
-            notes.append(
-                f"link '{name}' has no mass; assumed {1e3 * mass:.1f} g (its shapes at {DENSITY_KG_M3:g} kg/m^3)"
-            )
-    return notes
-
-
-def _has_mass(link: ET.Element) -> bool:
-    return link.find("inertial/mass") is not None and _positive(link.find("inertial/mass"), "value")
-
-
-def _add_inertia(link: ET.Element, path: Path) -> float:
-    """Add the inertia of a ball of the shapes' mass at their middle, and return that mass, kg."""
-    for old in link.findall("inertial"):
-        link.remove(old)
-    name, volumes, centres = f"{path}: link '{link.get('name')}'", [0.0], [np.zeros(3)]
-    for collision in link.findall("collision"):
-        volumes.append(_volume(collision, name))
-        centres.append(read_pose(collision.find("origin"), name).p)
-    total = sum(volumes)
-    mass = max(LEAST_MASS_KG, DENSITY_KG_M3 * total)
-    centre = sum((v * c for v, c in zip(volumes, centres, strict=True)), np.zeros(3)) / max(total, 1e-12)
-    radius = max(GYRATION_M, (3.0 * total / (4.0 * np.pi)) ** (1.0 / 3.0))
-    inertial = ET.SubElement(link, "inertial")
-    ET.SubElement(inertial, "origin", xyz=write_numbers(centre), rpy="0 0 0")
-    ET.SubElement(inertial, "mass", value=repr(mass))
-    moment = repr(0.4 * mass * radius**2)
-    ET.SubElement(inertial, "inertia", ixx=moment, iyy=moment, izz=moment, ixy="0", ixz="0", iyz="0")
-    return mass
-
-
-def _volume(collision: ET.Element, name: str) -> float:
-    for shape in collision.findall("geometry/*"):
-        kind = str(shape.tag).replace(DRAKE, "")
-        if kind == "box":
-            return float(np.prod(read_numbers(shape, "size", "0 0 0", name)))
-        radius, length = (read_numbers(shape, key, "0", name)[0] for key in ("radius", "length"))
-        ball = 4.0 / 3.0 * np.pi * radius**3
-        return float(
-            {"sphere": ball, "capsule": ball + np.pi * radius**2 * length}.get(kind, np.pi * radius**2 * length)
-        )
-    return 0.0

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from contact_mpc.geometry.fingers import first_body
-from contact_mpc.model.kinematic_tree import PRISMATIC
+from contact_mpc.model.kinematic_tree import PRISMATIC, Tree, moving_dofs
 from contact_mpc.model.kinematics import dof_axes_into, forward_kinematics
 from contact_mpc.model.rotations import rpy_from_rotation
 from contact_mpc.model.system import System
@@ -44,8 +44,8 @@ def propose_gains(system: System) -> Gains:
     """Return gains of a system's robots from effort limits, lengths and masses in the middle posture."""
     tree, q = system.tree, middle_posture(system)
     R, p = forward_kinematics(tree, q)
-    n_v = len(tree.dof_body)
-    axes, origins = np.zeros((n_v, 3)), np.zeros((n_v, 3))
+    n_axes = len(tree.axis_dof)
+    axes, origins = np.zeros((n_axes, 3)), np.zeros((n_axes, 3))
     dof_axes_into(tree, R, p, axes, origins)
     slides = tree.dof_kind[system.n_v_u :] == PRISMATIC
     rotor = np.minimum(ROTOR_KG_M2_PER_NM * system.tau_max_nm, LARGEST_ROTOR_KG_M2)
@@ -53,9 +53,7 @@ def propose_gains(system: System) -> Gains:
     for a in range(system.n_a):
         d = system.n_v_u + a
         for b in range(len(tree.parent)):
-            if d in tree.chain[b, : tree.chain_count[b]]:
-                inertia[a] += _inertia_about(tree.mass[b], R[b], R[b] @ tree.p_BC[b] + p[b], tree.inertia_BC[b],
-                                             axes[d], origins[d], bool(slides[a]))  # fmt: skip
+            inertia[a] += _inertia_along(tree, d, b, R[b], R[b] @ tree.p_BC[b] + p[b], axes, origins)
         reach[a] = _reach(system, R, p, d, origins[d])
     branches = np.array([first_body(system, int(tree.dof_body[system.n_v_u + a])) for a in range(system.n_a)])
     length = np.array([max(LEAST_REACH_M, reach[branches == branch].max()) for branch in branches])
@@ -65,27 +63,25 @@ def propose_gains(system: System) -> Gains:
     return Gains(*(_two_digits(values) for values in (stiffness, damping, rotor)))
 
 
-def _inertia_about(
-    mass: float,
-    R: FloatArray,
-    centre: FloatArray,
-    I_B: FloatArray,
-    axis: FloatArray,
-    origin: FloatArray,
-    is_slide: bool,
+def _inertia_along(
+    tree: Tree, d: int, body: int, R: FloatArray, centre: FloatArray, axes: FloatArray, origins: FloatArray
 ) -> float:
-    """Return what a body adds to a joint's inertia: kg m^2, or kg for a slide."""
-    if is_slide:
-        return float(mass)
-    arm = np.cross(axis, centre - origin)
-    return float(mass * (arm @ arm) + axis @ R @ I_B @ R.T @ axis)
+    """Return what a body adds to the inertia of a degree of freedom: kg m^2, or kg for a slide."""
+    turn, shift = np.zeros(3), np.zeros(3)
+    for a in tree.chain[body, : tree.chain_count[body]]:
+        if tree.axis_dof[a] == d and tree.axis_kind[a] == PRISMATIC:
+            shift += axes[a]
+        elif tree.axis_dof[a] == d:
+            turn += axes[a]
+            shift += np.cross(axes[a], centre - origins[a])
+    return float(tree.mass[body] * (shift @ shift) + turn @ R @ tree.inertia_BC[body] @ R.T @ turn)
 
 
 def _reach(system: System, R: FloatArray, p: FloatArray, d: int, origin: FloatArray) -> float:
     """Return how far the links that degree of freedom d moves have shapes from its axis, m."""
     tree, found = system.tree, [0.0]
     for item in system.geometries:
-        if item.body >= 0 and d in tree.chain[item.body, : tree.chain_count[item.body]]:
+        if d in moving_dofs(tree, item.body):
             found.append(float(np.linalg.norm(R[item.body] @ item.X_BG.p + p[item.body] - origin)))
     return max(found)
 

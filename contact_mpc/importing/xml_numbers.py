@@ -41,3 +41,11 @@ def add_origin(element: ET.Element, pose: Pose) -> None:
 def write_numbers(values: FloatArray) -> str:
     """Return numbers as an attribute has them."""
     return " ".join(f"{float(value):.6g}" for value in values)
+
+
+def is_positive(element: ET.Element | None, key: str) -> bool:
+    """Return whether an attribute is there and is a positive number."""
+    try:
+        return element is not None and 0.0 < float(element.get(key, "nan")) < np.inf
+    except ValueError:
+        return True  # no number: the reader of URDFs says so

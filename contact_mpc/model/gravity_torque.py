@@ -9,7 +9,7 @@ import numpy as np
 from contact_mpc.errors import ModelError
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import robot_base
-from contact_mpc.model.urdf import Urdf
+from contact_mpc.model.urdf import Mimic, Urdf
 from contact_mpc.settings.arrays import FloatArray
 
 
@@ -40,16 +40,23 @@ class GravityTorque:
             model = pinocchio_model(urdf)
             R_WR = robot_base(robot).R
             model.gravity.linear = R_WR.T @ np.array(system.config.gravity_m_s2)
-            names = [joint.name for joint in urdf.joints if joint.kind != "fixed"]
-            columns = np.array([_column(model, name, urdf.path) for name in names])
-            order = np.array([rows[name] for name in names])
-            self._robots.append((model, model.createData(), np.zeros(model.nq), columns, order))
+            moving = [joint for joint in urdf.joints if joint.kind != "fixed"]
+            mimics = [joint.mimic or Mimic(joint.name, 1.0, 0.0) for joint in moving]
+            columns = np.array([_column(model, joint.name, urdf.path) for joint in moving])
+            order = np.array([rows[mimic.joint] for mimic in mimics])
+            ratio, offset = (np.array([getattr(m, key) for m in mimics]) for key in ("multiplier", "offset"))
+            self._robots.append((model, model.createData(), np.zeros(model.nq), columns, order, ratio, offset))
 
     def compute(self, q_a: FloatArray, out: FloatArray) -> None:
-        """Write g(q_a) (n_a,), N m, to `out`: the torque that holds the robots against gravity."""
-        for model, data, q, columns, order in self._robots:
-            q[columns] = q_a[order]
-            out[order] = self._pinocchio.computeGeneralizedGravity(model, data, q)[columns]
+        """Write g(q_a) (n_a,), N m, to `out`: the torque that holds the robots against gravity.
+
+        A joint carries its mimic joints' weight as well: ratio times the torque at each.
+        """
+        out[:] = 0.0
+        for model, data, q, columns, order, ratio, offset in self._robots:
+            q[columns] = ratio * q_a[order] + offset
+            weight = self._pinocchio.computeGeneralizedGravity(model, data, q)
+            np.add.at(out, order, ratio * weight[columns])
 
 
 def pinocchio_model(urdf: Urdf) -> Any:

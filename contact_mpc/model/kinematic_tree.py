@@ -3,6 +3,10 @@
 A body is what moves with one joint (links on fixed joints are merged into it). A degree of freedom d of a revolute
 joint, of a prismatic joint, or one of the six of a free joint (three rotations, then three translations, along the
 world axes) contributes one column to every Jacobian.
+
+The position of a mimic joint (<mimic>) is ratio q_d + offset, with d the degree of freedom of the joint that leads it.
+It has an axis of its own, but no place in q and v. Axes come scaled by their ratio, so that what one contributes
+to a Jacobian is already per unit of d, and sums over axes are sums over degrees of freedom.
 """
 
 from dataclasses import dataclass, field
@@ -32,17 +36,20 @@ WORLD = -1
 
 
 class Tree(NamedTuple):
-    """Flat arrays over bodies b, degrees of freedom d and geometries g; indices in the order of q and v.
+    """Flat arrays over bodies b, degrees of freedom d, axes a and geometries g; indices in the order of q and v.
 
     parent : (n_b,) body index or -1 for the world
     joint : (n_b,) FREE, REVOLUTE or PRISMATIC
-    i_q, i_v : (n_b,) first index in q and in v
+    i_q, i_v : (n_b,) first index in q and in v, a mimic joint's that of its leader
+    i_axis : (n_b,) first axis of the joint;  ratio, offset : (n_b,) 1 and 0 but for mimic joints
     R_PJ, p_PJ, axis_J : joint frame in the parent body, axis in the joint frame
     mass, p_BC, inertia_BC : kg, m, kg m^2 about the centre of mass in the axes of B
-    dof_body : (n_v,) body that d moves;  dof_kind : (n_v,) REVOLUTE or PRISMATIC
-    chain : (n_b, n_chain) degrees of freedom that move b, from the root on, padded with -1;  chain_count : (n_b,)
-    turns : (n_v, n_v) whether motion of k turns the axis of d: k is revolute and of an earlier joint, [k, d]
-    sweeps : (n_v, n_v) whether the column of d moves along with k: turned, or revolute and shifted by it, [k, d]
+    dof_body : (n_v,) body that d moves by itself;  dof_kind : (n_v,) REVOLUTE or PRISMATIC
+    axis_dof, axis_kind : (n_axes,) degree of freedom of each axis, REVOLUTE or PRISMATIC; axis a < n_v is that of
+        d = a, those of mimic joints come after
+    chain : (n_b, n_chain) axes that move b, from the root on, padded with -1;  chain_count : (n_b,)
+    turns : (n_axes, n_axes) whether motion along k turns the axis a: k is revolute and of an earlier joint, [k, a]
+    sweeps : (n_axes, n_axes) whether the column of a moves along with k: turned, or revolute and shifted by it, [k, a]
     geom_body, geom_shape, geom_size (n_g, 3), R_BG, p_BG : size is (r, 0, 0), half extents, or (r, half length, 0);
         a half-space is solid below z = 0 of its frame, a rim is the circle (0, r, 0) about z
     polytopes : cores of the geometries for pairs without closed form
@@ -52,6 +59,9 @@ class Tree(NamedTuple):
     joint: IntArray
     i_q: IntArray
     i_v: IntArray
+    i_axis: IntArray
+    ratio: FloatArray
+    offset: FloatArray
     R_PJ: FloatArray
     p_PJ: FloatArray
     axis_J: FloatArray
@@ -60,6 +70,8 @@ class Tree(NamedTuple):
     inertia_BC: FloatArray
     dof_body: IntArray
     dof_kind: IntArray
+    axis_dof: IntArray
+    axis_kind: IntArray
     chain: IntArray
     chain_count: IntArray
     turns: BoolArray
@@ -72,6 +84,13 @@ class Tree(NamedTuple):
     polytopes: Polytopes
 
 
+def moving_dofs(tree: Tree, body: int) -> IntArray:
+    """Return the degrees of freedom that move a body, ascending; none move the world (-1)."""
+    if body < 0:
+        return np.zeros(0, dtype=np.int64)
+    return np.unique(tree.axis_dof[tree.chain[body, : tree.chain_count[body]]])
+
+
 @dataclass
 class _Body:
     parent: int
@@ -79,6 +98,7 @@ class _Body:
     X_PJ: Pose
     axis: FloatArray
     joint: Joint | None
+    owner: str
     masses: list[tuple[float, FloatArray, FloatArray]] = field(default_factory=list)
 
 
@@ -105,7 +125,7 @@ class TreeBuilder:
     def add(self, urdf: Urdf, owner: str, X_WR: Pose, free: bool) -> None:
         """Add one URDF with its root link at X_WR: welded to the world, or as a free body."""
         if free:
-            self.bodies.append(_Body(WORLD, FREE, Pose(np.eye(3), np.zeros(3)), np.zeros(3), None))
+            self.bodies.append(_Body(WORLD, FREE, Pose(np.eye(3), np.zeros(3)), np.zeros(3), None, owner))
             self._add_link(urdf, owner, urdf.root, len(self.bodies) - 1, Pose(np.eye(3), np.zeros(3)))
         else:
             self._add_link(urdf, owner, urdf.root, WORLD, X_WR)
@@ -124,8 +144,9 @@ class TreeBuilder:
             self._add_link(urdf, owner, joint.child, body, X_BL @ joint.X_PJ)
             return
         kind = PRISMATIC if joint.kind == "prismatic" else REVOLUTE
-        self.bodies.append(_Body(body, kind, X_BL @ joint.X_PJ, joint.axis, joint))
-        self.joints.append(joint)
+        self.bodies.append(_Body(body, kind, X_BL @ joint.X_PJ, joint.axis, joint, owner))
+        if joint.mimic is None:
+            self.joints.append(joint)
         self._add_link(urdf, owner, joint.child, len(self.bodies) - 1, Pose(np.eye(3), np.zeros(3)))
 
     def add_fixed(self, name: str, shape: Shape) -> None:
@@ -134,31 +155,42 @@ class TreeBuilder:
 
     def build(self) -> Tree:
         """Return the flat arrays."""
-        bodies = self.bodies
-        widths_v = [6 if body.kind == FREE else 1 for body in bodies]
-        widths_q = [7 if body.kind == FREE else 1 for body in bodies]
-        i_v, i_q = (np.concatenate([[0], np.cumsum(w)[:-1]]).astype(np.int64) for w in (widths_v, widths_q))
-        chains = self._chains(i_v, widths_v)
+        bodies, leader = self.bodies, self._leaders()
+        follows = leader != np.arange(len(bodies))
+        widths = np.array([6 if body.kind == FREE else 1 for body in bodies])
+        widths_v, widths_q = np.where(follows, 0, widths), np.where(follows, 0, widths + (widths == 6))
+        i_v, i_q = (np.concatenate([[0], np.cumsum(w)[:-1]]).astype(np.int64)[leader] for w in (widths_v, widths_q))
+        n_v = int(widths_v.sum())
+        i_axis = np.where(follows, n_v + np.cumsum(follows) - 1, i_v)
+        chains = self._chains(i_axis, widths)
         chain = np.full((len(bodies), max(map(len, chains))), -1, dtype=np.int64)
         for row, dofs in zip(chain, chains, strict=True):
             row[: len(dofs)] = dofs
         mass, p_BC, inertia = _combine_inertias([body.masses for body in bodies])
-        dof_body = np.repeat(np.arange(len(bodies)), widths_v)
-        dof_kind = np.concatenate([_dof_kinds(body.kind) for body in bodies])
-        turns, sweeps = _influences(chains, dof_body, dof_kind)
+        order = np.concatenate([np.flatnonzero(~follows), np.flatnonzero(follows)])
+        axis_body = np.repeat(order, widths[order])
+        axis_kind = np.concatenate([_dof_kinds(bodies[b].kind) for b in order])
+        axis_dof = np.concatenate([np.arange(n_v), i_v[follows]])
+        turns, sweeps = _influences(chains, axis_body, axis_kind)
+        mimics = [body.joint.mimic if body.joint is not None else None for body in bodies]
         return Tree(
             np.array([body.parent for body in bodies]),
             np.array([body.kind for body in bodies]),
             i_q,
             i_v,
+            i_axis,
+            np.array([1.0 if mimic is None else mimic.multiplier for mimic in mimics]),
+            np.array([0.0 if mimic is None else mimic.offset for mimic in mimics]),
             np.array([body.X_PJ.R for body in bodies]),
             np.array([body.X_PJ.p for body in bodies]),
             np.array([body.axis for body in bodies]),
             mass,
             p_BC,
             inertia,
-            dof_body,
-            dof_kind,
+            axis_body[:n_v],
+            axis_kind[:n_v],
+            axis_dof,
+            axis_kind,
             chain,
             np.array([len(dofs) for dofs in chains]),
             turns,
@@ -167,10 +199,20 @@ class TreeBuilder:
             build_polytopes([item.shape for item in self.geometries]),
         )
 
-    def _chains(self, i_v: IntArray, widths_v: list[int]) -> list[list[int]]:
+    def _leaders(self) -> IntArray:
+        """Return, per body (n_b,), the body whose joint leads its joint: itself but for mimic joints."""
+        named = {(body.owner, body.joint.name): b for b, body in enumerate(self.bodies) if body.joint is not None}
+        return np.array(
+            [
+                b if body.joint is None or body.joint.mimic is None else named[body.owner, body.joint.mimic.joint]
+                for b, body in enumerate(self.bodies)
+            ]
+        )
+
+    def _chains(self, i_axis: IntArray, widths: IntArray) -> list[list[int]]:
         chains: list[list[int]] = []
         for index, body in enumerate(self.bodies):
-            own = list(range(i_v[index], i_v[index] + widths_v[index]))
+            own = list(range(i_axis[index], i_axis[index] + widths[index]))
             chains.append((chains[body.parent] if body.parent != WORLD else []) + own)
         return chains
 
@@ -189,12 +231,12 @@ def _dof_kinds(kind: int) -> IntArray:
     return np.array([REVOLUTE] * 3 + [PRISMATIC] * 3) if kind == FREE else np.array([kind])
 
 
-def _influences(chains: list[list[int]], dof_body: IntArray, dof_kind: IntArray) -> tuple[BoolArray, BoolArray]:
-    """Return `turns` and `sweeps`; motion of k carries d where k is in the chain of d's body."""
-    carries = np.array([[k in chains[body] for body in dof_body] for k in range(len(dof_body))])
-    earlier = dof_body[:, None] < dof_body[None, :]
-    turns = carries & earlier & (dof_kind == REVOLUTE)[:, None]
-    shifts = carries & (dof_kind != REVOLUTE)[:, None] & (dof_kind == REVOLUTE)[None, :]
+def _influences(chains: list[list[int]], axis_body: IntArray, axis_kind: IntArray) -> tuple[BoolArray, BoolArray]:
+    """Return `turns` and `sweeps`; motion along k carries a where k is in the chain of a's body."""
+    carries = np.array([[k in chains[body] for body in axis_body] for k in range(len(axis_body))])
+    earlier = axis_body[:, None] < axis_body[None, :]
+    turns = carries & earlier & (axis_kind == REVOLUTE)[:, None]
+    shifts = carries & (axis_kind != REVOLUTE)[:, None] & (axis_kind == REVOLUTE)[None, :]
     return turns, turns | shifts
 
 

@@ -65,7 +65,7 @@ def body_motion(tree: Tree, axes: FloatArray, p: FloatArray, v: FloatArray, moti
         else:
             w[0], w[1], w[2] = 0.0, 0.0, 0.0
         for i in range(3):
-            r[i] = axes[d, i] * v[d]
+            r[i] = axes[tree.i_axis[b], i] * v[d]
         _cross(w, r, j)
         first, factor = (0, 1.0) if tree.joint[b] == REVOLUTE else (3, 2.0)
         for i in range(3):
@@ -75,8 +75,8 @@ def body_motion(tree: Tree, axes: FloatArray, p: FloatArray, v: FloatArray, moti
 
 @njit(**COMPILED)
 def column(tree: Tree, axes: FloatArray, origins: FloatArray, d: int, x: FloatArray, out: FloatArray) -> None:
-    """Write the angular and linear velocity (6,) at a point x of a body that degree of freedom d moves, per unit."""
-    if tree.dof_kind[d] == REVOLUTE:
+    """Write the angular and linear velocity (6,) at a point x of a body along axis d, per unit of what moves it."""
+    if tree.axis_kind[d] == REVOLUTE:
         out[0], out[1], out[2] = axes[d, 0], axes[d, 1], axes[d, 2]
         a, b, c = axes[d, 0], axes[d, 1], axes[d, 2]
         u, v, w = x[0] - origins[d, 0], x[1] - origins[d, 1], x[2] - origins[d, 2]
@@ -126,15 +126,15 @@ def mass_and_bias(
         for i in range(n):
             column(tree, axes, origins, tree.chain[b, i], x, columns[i])
         for i in range(n):
-            d, J = tree.chain[b, i], columns[i]
+            d, J = tree.axis_dof[tree.chain[b, i]], columns[i]
             _times(inertia, J[:3], turned)
             bias[d] += mass * (J[3] * a[0] + J[4] * a[1] + J[5] * a[2]) + J[0] * c[0] + J[1] * c[1] + J[2] * c[2]
             for k in range(i + 1):
-                e, K = tree.chain[b, k], columns[k]
+                e, K = tree.axis_dof[tree.chain[b, k]], columns[k]
                 value = mass * (J[3] * K[3] + J[4] * K[4] + J[5] * K[5])
                 value += turned[0] * K[0] + turned[1] * K[1] + turned[2] * K[2]
                 M[d, e] += value
-                if d != e:
+                if k != i:
                     M[e, d] += value
 
 
@@ -150,7 +150,7 @@ def add_force(
     for i in range(tree.chain_count[b]):
         d = tree.chain[b, i]
         column(tree, axes, origins, d, x, J)
-        tau[d] += sign * (J[3] * f[0] + J[4] * f[1] + J[5] * f[2])
+        tau[tree.axis_dof[d]] += sign * (J[3] * f[0] + J[4] * f[1] + J[5] * f[2])
 
 
 @njit(**INNER)

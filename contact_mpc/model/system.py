@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from contact_mpc.errors import ConfigError, InputError
 from contact_mpc.model.contact_points import ContactPair, PointContact
-from contact_mpc.model.kinematic_tree import FREE, Geometry, Tree
+from contact_mpc.model.kinematic_tree import FREE, Geometry, Tree, moving_dofs
 from contact_mpc.model.kinematics import forward_kinematics
 from contact_mpc.model.rotations import (
     quaternion_exp,
@@ -63,7 +63,7 @@ class System:
         """Where each part lies in q: slices with what they hold, objects first."""
         found, start = [], 0
         for item in self.config.objects:
-            names = [joint.name for joint in self.urdfs[item.name].joints if joint.kind != "fixed"]
+            names = [joint.name for joint in self.urdfs[item.name].moving_joints]
             names = ["qw qx qy qz px py pz"] * (item.mobility == "free") + names
             stop = start + len(names) + 6 * (item.mobility == "free")
             found.append((slice(start, stop), f"{item.name}: {', '.join(names)}"))
@@ -193,7 +193,7 @@ class System:
         """
         q = np.array(q_guess, dtype=np.float64)
         body, _ = self._object_frames[index]
-        dofs = self.tree.chain[body, : self.tree.chain_count[body]]
+        dofs = moving_dofs(self.tree, body)
         for _ in range(INVERSE_KINEMATICS_STEPS):
             R, p = self.object_pose(q, index)
             error = np.concatenate([rotation_log(R_WB @ R.T), p_WB - p])
@@ -293,7 +293,7 @@ def expand_joint_values(
     system: System, robot: RobotConfig, key: str, section: str, source: RobotConfig | GainSet
 ) -> FloatArray:
     """Return a value per joint of a robot, from a section of its part of the system file."""
-    count = sum(joint.kind != "fixed" for joint in system.urdfs[robot.name].joints)
+    count = len(system.urdfs[robot.name].moving_joints)
     value = np.atleast_1d(np.array(getattr(source, key), dtype=np.float64))
     if value.size not in (1, count):
         raise ConfigError(

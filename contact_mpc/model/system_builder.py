@@ -60,6 +60,7 @@ def build_system(config: SystemConfig, path: Path) -> System:
     if not joints:
         raise ModelError(f"{path}: no robot has a joint that moves; expected revolute or prismatic joints in the URDF")
     _check_limits(config, urdfs)
+    _check_mimic_joints(config, urdfs)
     _check_roots(urdfs)
     _check_fingertips(config, builder.links, path)
     _check_friction(config, builder.links, path)
@@ -170,18 +171,23 @@ def _check_fingertips(config: SystemConfig, links: dict[tuple[str, str], tuple[i
 def _check_limits(config: SystemConfig, urdfs: dict[str, Urdf]) -> None:
     for robot in config.robots:
         urdf = urdfs[robot.name]
-        for joint in (joint for joint in urdf.joints if joint.kind != "fixed"):
-            if joint.mimic is not None:
-                raise ModelError(
-                    f"{urdf.path}: joint '{joint.name}' mimics '{joint.mimic.joint}': coupled joints are not modelled; "
-                    "lock it by `contact-mpc import --lock-mimic`, or take <mimic> out where it has a motor of its own"
-                )
+        for joint in urdf.moving_joints:
             limits = {"lower": joint.lower, "upper": joint.upper, "velocity": joint.velocity, "effort": joint.effort}
             bad = [key for key, value in limits.items() if not np.isfinite(value)]
             if bad or joint.lower >= joint.upper or min(joint.velocity, joint.effort) <= 0.0:
                 raise ModelError(
                     f"{urdf.path}: joint '{joint.name}' needs finite <limit> lower < upper (rad or m), velocity > 0 "
                     f"and effort > 0; found {limits}"
+                )
+
+
+def _check_mimic_joints(config: SystemConfig, urdfs: dict[str, Urdf]) -> None:
+    for item in config.objects:
+        for joint in urdfs[item.name].joints:
+            if joint.mimic is not None:
+                raise ModelError(
+                    f"{urdfs[item.name].path}: joint '{joint.name}' mimics '{joint.mimic.joint}': only robots have "
+                    "joints that follow others; take <mimic> out, or make the joint fixed"
                 )
 
 

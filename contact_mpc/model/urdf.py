@@ -6,7 +6,7 @@ Only what contact dynamics needs is read. Drake's ``<drake:capsule>`` is underst
 import os
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,7 @@ from contact_mpc.settings.arrays import FloatArray
 DRAKE = "{http://drake.mit.edu}"
 SHAPES = {"sphere": ("radius",), "box": ("size",), "capsule": ("radius", "length"), "cylinder": ("radius", "length")}
 NEGATIVE_INERTIA = 1e-6  # of the largest moment: rounding of a file's six numbers
+UNBALANCED_INERTIA = 1e-5  # by which two moments may be less than the third, of that: rounding again
 MOVING_JOINTS = ("revolute", "prismatic", "continuous")
 WORLD = "world"  # engines have a world of their own: a link of that name is no link to them
 
@@ -102,6 +103,11 @@ class Urdf:
     root: str
     text: str
 
+    @property
+    def moving_joints(self) -> tuple[Joint, ...]:
+        """Joints with a position of their own, in the order of the file: neither fixed nor mimic joints (<mimic>)."""
+        return tuple(joint for joint in self.joints if joint.kind != "fixed" and joint.mimic is None)
+
 
 def read_urdf(path: Path, edit: Callable[[ET.Element], None] | None = None) -> Urdf:
     """Parse a URDF file, after `edit` has changed its <robot> element where given.
@@ -119,6 +125,7 @@ def read_urdf(path: Path, edit: Callable[[ET.Element], None] | None = None) -> U
     links = {element.get("name", ""): _read_link(element, path) for element in robot.findall("link")}
     joints = tuple(_read_joint(element, path) for element in robot.findall("joint"))
     _check_mimics(joints, path)
+    joints = tuple(_within_mimics(joint, joints, path) for joint in joints)
     root, text = _find_root(links, joints, path), ET.tostring(robot, encoding="unicode")
     return Urdf(path, robot.get("name", path.stem), links, joints, root, text)
 
@@ -138,6 +145,21 @@ def _check_mimics(joints: tuple[Joint, ...], path: Path) -> None:
             raise ModelError(
                 f"{path}: joint '{joint.name}' mimics '{joint.mimic.joint}', which is no moving joint of its own right"
             )
+
+
+def _within_mimics(joint: Joint, joints: tuple[Joint, ...], path: Path) -> Joint:
+    """Return a joint with the range and speed that its mimic joints leave it: lower <= ratio q + offset <= upper."""
+    mimics = [(other, other.mimic) for other in joints if other.mimic is not None and other.mimic.joint == joint.name]
+    lower, upper, velocity = joint.lower, joint.upper, joint.velocity
+    for other, mimic in mimics:
+        ends = [(end - mimic.offset) / mimic.multiplier for end in (other.lower, other.upper)]
+        if mimic.multiplier < 0.0:
+            ends.reverse()
+        lower, upper = float(np.fmax(lower, ends[0])), float(np.fmin(upper, ends[1]))  # NaN: no limit given
+        velocity = float(np.fmin(velocity, other.velocity / abs(mimic.multiplier)))
+    if mimics and lower > upper:
+        raise ModelError(f"{path}: joint '{joint.name}' cannot move: the limits of what follows it leave no range")
+    return replace(joint, lower=lower, upper=upper, velocity=velocity)
 
 
 def _find_root(links: dict[str, Link], joints: tuple[Joint, ...], path: Path) -> str:
@@ -198,6 +220,11 @@ def _read_link(element: ET.Element, path: Path) -> Link:
     moments = np.linalg.eigvalsh(I_C)
     if moments[0] < -NEGATIVE_INERTIA * max(moments[-1], 0.0):
         raise ModelError(f"{path}: link '{name}' has principal moments of inertia {moments} kg m^2; expected 0 or more")
+    if moments[0] + moments[1] < (1.0 - UNBALANCED_INERTIA) * moments[2]:
+        raise ModelError(
+            f"{path}: link '{name}' has principal moments of inertia {moments} kg m^2: in no body two are less than "
+            "the third; mend the file, or bring it in by `contact-mpc import`, which does"
+        )
     return Link(name, mass, X_LC.p, X_LC.R @ I_C @ X_LC.R.T, collisions)
 
 

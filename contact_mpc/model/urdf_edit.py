@@ -18,6 +18,8 @@ def robot_edit(config: RobotConfig) -> Callable[[ET.Element], None]:
             _add_slides(robot, config)
         for joint in robot.findall("joint"):
             joint.set("name", config.joint_prefix + joint.get("name", ""))
+            for mimic in joint.findall("mimic"):
+                mimic.set("joint", config.joint_prefix + mimic.get("joint", ""))
 
     return edit
 

@@ -77,14 +77,17 @@ def _press(system: System) -> float:
     """Return the force that EFFORT_SHARE of the limits give at the end of the weakest joint's longest lever, N."""
     tree = system.tree
     R, p = forward_kinematics(tree, system.q_default)
-    count = len(tree.dof_body)
+    count = len(tree.axis_dof)
     axes, origins = np.zeros((count, 3)), np.zeros((count, 3))
     dof_axes_into(tree, R, p, axes, origins)
     forces = []
     for a in range(system.n_a):
-        d = system.n_v_u + a
-        carried = [g for g in system.geometries if g.body >= 0 and d in tree.chain[g.body, : tree.chain_count[g.body]]]
-        levers = [_lever(R[g.body] @ g.X_BG.p + p[g.body] - origins[d], axes[d]) for g in carried]
+        levers = [
+            _lever(R[g.body] @ g.X_BG.p + p[g.body] - origins[axis], axes[axis])
+            for g in system.geometries
+            for axis in np.flatnonzero(tree.axis_dof == system.n_v_u + a)
+            if g.body >= 0 and axis in tree.chain[g.body, : tree.chain_count[g.body]]
+        ]
         if levers:
             forces.append(EFFORT_SHARE * system.tau_max_nm[a] / max(LEAST_LEVER_M, *levers))
     return float(min(forces, default=LARGEST_FORCE_N))

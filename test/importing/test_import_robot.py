@@ -137,15 +137,24 @@ def test_robot_of_an_unknown_package_is_refused() -> None:
         import_robot("no-such-robots:panda", "", Path("."), JointOptions())
 
 
-def test_a_system_of_coupled_joints_is_refused_where_nobody_imported_it(bring: Import) -> None:
-    """Nothing that loads a system ignores <mimic>, whoever wrote the file."""
-    found = bring()
-    text = found.urdf.read_text()
-    found.urdf.write_text(
-        text.replace('<joint name="a_2" type="revolute">', '<joint name="a_2" type="revolute"><mimic joint="a_1"/>')
+def test_coupled_joints_stay_coupled_and_ask_for_no_limits(bring: Import) -> None:
+    """A last joint on a linkage: the hand has one degree of freedom less, which moves two axes."""
+    coupled = '<joint name="a_2" type="revolute"><mimic joint="a_1" multiplier="0.5" offset="0.1"/>'
+    found = bring(
+        ('<joint name="a_2" type="revolute">', coupled),
+        (f'<origin xyz="0.06 0 0"/><axis xyz="0 -1 0"/>{LIMIT}', '<origin xyz="0.06 0 0"/><axis xyz="0 -1 0"/>'),
+        (
+            '<child link="b_far"/>\n    <origin xyz="0.06 0 0"/><axis xyz="0 -1 0"/>',
+            f'<child link="b_far"/>\n    <origin xyz="0.06 0 0"/><axis xyz="0 -1 0"/>{LIMIT}',
+        ),
     )
-    with pytest.raises(ModelError, match="joint 'a_2' mimics 'a_1': coupled joints are not modelled"):
-        load_system(found.system_file)
+    assert found.system.joint_names == ("a_1", "b_1", "b_2")
+    assert any("'a_2' follows 'a_1'" in note for note in found.assumptions)
+    q = np.array([0.4, 0.2, 0.3])  # both hinges of a finger about -y: 0.4, then 0.5 x 0.4 + 0.1
+    R, _ = forward_kinematics(found.system.tree, q)
+    body, _ = found.system.links["hand", "a_far"]
+    base = R[found.system.links["hand", "a_near"][0]]
+    assert np.arccos(0.5 * (np.trace(base.T @ R[body]) - 1.0)) == pytest.approx(0.3)
 
 
 ATTRIBUTES = ("xyz", "rpy", "lower", "upper", "effort", "velocity", "value", "link", "name", "type", "radius", "ixx")

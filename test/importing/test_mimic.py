@@ -1,4 +1,4 @@
-"""Joints that follow others are refused, or locked where the middle of the leader's range puts them; never ignored."""
+"""Joints that follow others stay coupled, or are locked where the middle of the leader's range puts them."""
 
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contact_mpc.errors import ConfigError, ModelError
+from contact_mpc.errors import ModelError
 from contact_mpc.importing.mimic import lock_mimics
 from contact_mpc.importing.xml_numbers import read_pose
 from contact_mpc.model.rotations import rotation_from_rpy
@@ -25,9 +25,10 @@ def finger(kind: str = "revolute", mimic: str = 'joint="a" multiplier="-1.5" off
     )
 
 
-def test_a_follower_is_refused_with_the_way_out() -> None:
-    with pytest.raises(ConfigError, match=r"hand.urdf: joints b follow others.*--lock-mimic"):
-        lock_mimics(finger(), FILE, is_wanted=False)
+def test_a_mimic_joint_stays_coupled_and_is_named() -> None:
+    robot = finger()
+    (note,) = lock_mimics(robot, FILE, is_wanted=False)
+    assert "'b' follows 'a'" in note and ET.tostring(robot) == ET.tostring(finger())
 
 
 def test_a_locked_hinge_stands_where_the_middle_of_the_leader_puts_it() -> None:

@@ -14,7 +14,7 @@ from contact_mpc.importing.prepare import JointOptions
 from contact_mpc.importing.robot import ImportedRobot
 from contact_mpc.importing.robot import import_robot as read_and_write
 
-LOCK_HELP = "Make joints that follow others (<mimic>) fixed, in the middle of their way; else such robots are refused."
+LOCK_HELP = "Make joints that follow others (<mimic>) fixed, in the middle of their way; else they stay coupled."
 
 
 def import_robot(

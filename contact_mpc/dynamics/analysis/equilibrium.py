@@ -151,6 +151,6 @@ def _curvature_of_contacts(builder: ProblemBuilder, force: FloatArray) -> FloatA
         contact_motion(model, ws, c, G, rows, motion)
         dofs = model.pairs.dofs[c, :count]
         turned = -np.linalg.norm(force[c]) * motion[:count, 1:4]  # the normal force turns with the normal
-        G[np.ix_(dofs, dofs)] += ws.con.J[c, :count] @ turned.T
+        np.add.at(G, np.ix_(dofs, dofs), ws.con.J[c, :count] @ turned.T)
     curvature = G[model.n_v_u :, model.n_v_u :]
     return 0.5 * (curvature + curvature.T)

@@ -71,7 +71,7 @@ def bring_to_gap(dynamics: ContactDynamics, ws: Newton, q: FloatArray, c: int, g
             break
         row = np.zeros(system.n_v)
         count = model.pairs.dof_count[c]
-        row[model.pairs.dofs[c, :count]] = ws.con.J[c, :count] @ ws.con.n[c]
+        np.add.at(row, model.pairs.dofs[c, :count], ws.con.J[c, :count] @ ws.con.n[c])
         step = row * (gap_m - ws.con.phi[c]) / (row @ row)
         q = system.integrate(q, step * min(1.0, LARGEST_MOVE / max(np.abs(step).max(), 1e-12)))
         if abs(gap_m - ws.con.phi[c]) < 1e-12:

@@ -75,8 +75,8 @@ def _derivative_of_equations(builder: ProblemBuilder, problem: StepProblem, poin
         count = model.pairs.dof_count[c]
         dofs = model.pairs.dofs[c, :count]
         df, dg = _derivative_of_law(builder, problem, law, point.m[where], d[i], motions[i][:count])
-        G[:, dofs] -= problem.J[i].T @ df
-        dF[n_v + where.start : n_v + where.stop, dofs] += dg
+        np.subtract.at(G.T, dofs, (problem.J[i].T @ df).T)  # a degree of freedom may come more than once
+        np.add.at(dF[n_v + where.start : n_v + where.stop].T, dofs, dg.T)
     dF[:n_v, :n_v] = G
     dF[n_v_u + np.arange(n_a), n_v + np.arange(n_a)] = -model.K
     return dF
@@ -117,6 +117,6 @@ def _derivative_of_ray(builder: ProblemBuilder, problem: StepProblem, law: Law, 
 def _reference_turn(builder: ProblemBuilder, problem: StepProblem, i: int, count: int) -> FloatArray:
     """Return the change (3, k) of the reference axis, which turns with the body of shape b."""
     model, kin, c = builder.model, builder.workspace.kin, problem.pair[i]
-    dofs = model.pairs.dofs[c, :count]
-    carries = (model.pairs.dof_sign[c, :count] < 0.0) & (model.tree.dof_kind[dofs] == REVOLUTE)
-    return np.where(carries, np.cross(kin.axes[dofs], problem.reference[i]).T, 0.0)
+    axes = model.pairs.axes[c, :count]
+    carries = (model.pairs.dof_sign[c, :count] < 0.0) & (model.tree.axis_kind[axes] == REVOLUTE)
+    return np.where(carries, np.cross(kin.axes[axes], problem.reference[i]).T, 0.0)

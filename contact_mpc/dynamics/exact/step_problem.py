@@ -139,9 +139,11 @@ def find_plane_normal(model: Model, ws: Newton) -> FloatArray | None:
     tree = model.tree
     if np.any(tree.joint == FREE):
         return None
-    turning = ws.kin.axes[tree.dof_kind == REVOLUTE]
-    sliding = ws.kin.axes[tree.dof_kind != REVOLUTE]
+    turning = ws.kin.axes[tree.axis_kind == REVOLUTE]
+    sliding = ws.kin.axes[tree.axis_kind != REVOLUTE]
     normal = turning[0] if len(turning) else np.linalg.svd(sliding)[2][2]
+    if not np.any(tree.dof_kind == REVOLUTE):  # the axis of a mimic joint has its ratio as length
+        normal = normal / np.linalg.norm(normal)
     is_parallel = np.all(np.abs(np.cross(turning, normal)) < PARALLEL_TOLERANCE)
     is_across = np.all(np.abs(sliding @ normal) < PARALLEL_TOLERANCE)
     return np.array(normal) if is_parallel and is_across else None

@@ -38,11 +38,11 @@ def _prepare_columns(model: Model, ws: Newton, c: int, rows: FloatArray) -> Vect
     """
     w, turn = row(ws.w, c), (0.0, 0.0, 0.0)
     for m in range(model.pairs.dof_count[c]):
-        d = model.pairs.dofs[c, m]
-        sign = model.pairs.dof_sign[c, m] if model.tree.dof_kind[d] == REVOLUTE else 0.0
-        a = scaled(sign, row(ws.kin.axes, d))
+        axis = model.pairs.axes[c, m]
+        sign = model.pairs.dof_sign[c, m] if model.tree.axis_kind[axis] == REVOLUTE else 0.0
+        a = scaled(sign, row(ws.kin.axes, axis))
         moment = cross(row(ws.con.J[c], m), w)
-        turn = axpy(ws.dq[d], a, turn)
+        turn = axpy(ws.dq[model.pairs.dofs[c, m]], a, turn)
         for i in range(3):
             rows[m, 0, i] = a[i]
             rows[m, 1, i] = moment[i]
@@ -71,8 +71,8 @@ def _motion_along(
     pairs, tree, kin, con = model.pairs, model.tree, ws.kin, ws.con
     reach = pairs.radius[c] + 0.5 * con.phi[c]
     n, p, centre, w = row(con.n, c), row(con.p, c), row(con.centre, c), row(ws.w, c)
-    dof_k = pairs.dofs[c, k]
-    kind, a_k, o_k = tree.dof_kind[dof_k], row(kin.axes, dof_k), row(kin.origins, dof_k)
+    axis_k = pairs.axes[c, k]
+    kind, a_k, o_k = tree.axis_kind[axis_k], row(kin.axes, axis_k), row(kin.origins, axis_k)
     v, delta, dn, carried = dof_velocity(kind, a_k, o_k, p), dof_velocity(kind, a_k, o_k, centre), ZERO, ZERO
     if pairs.dof_sign[c, k] < 0.0:
         delta, carried = scaled(-1.0, delta), v
@@ -93,13 +93,13 @@ def _motion_along(
         d = pairs.dofs[c, m]
         a_d = (rows[m, 0, 0], rows[m, 0, 1], rows[m, 0, 2])
         value = dot(a_d, yw)
-        if tree.sweeps[dof_k, d]:
+        if tree.sweeps[axis_k, pairs.axes[c, m]]:
             value -= dot(a_d, vw)
             turned = axpy(ws.dq[d], a_d, turned)
             if kind == REVOLUTE:
                 value += a_k[0] * rows[m, 1, 0] + a_k[1] * rows[m, 1, 1] + a_k[2] * rows[m, 1, 2]
                 moved = axpy(ws.dq[d], (con.J[c, m, 0], con.J[c, m, 1], con.J[c, m, 2]), moved)
-        G[d, dof_k] += value
+        G[d, pairs.dofs[c, k]] += value
     dd = axpy(1.0, cross(a_k, moved), minus(cross(turn, dp), cross(turned, v)))
     return dphi, dn, dd
 

@@ -61,12 +61,17 @@ class ContactLocator:
     Raises
     ------
     ModelError
-        No link that a joint moves has a collision shape.
+        No link that a joint moves has a collision shape, or a joint follows another (<mimic>).
     """
 
     def __init__(self, system: System, config: LocationConfig | None = None) -> None:
         self.system, self.config = system, config or LocationConfig()
         robots = {robot.name for robot in system.config.robots}
+        if len(system.tree.axis_dof) != system.n_v:
+            raise ModelError(
+                f"{system.path}: contacts are not located on robots whose joints follow others (<mimic>): one torque "
+                "says too little of two links"
+            )
         touchable = [
             (index, item)
             for index, item in enumerate(system.geometries)

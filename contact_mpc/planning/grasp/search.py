@@ -131,7 +131,7 @@ class GraspSearch:
         self.spread_rad, self.config = spread_rad, config or GraspSearchConfig()
         self.rng = np.random.default_rng(seed)
         self._scene = make_scene(system)
-        count = len(system.tree.dof_body)
+        count = len(system.tree.axis_dof)
         self._axes, self._origins = np.zeros((count, 3)), np.zeros((count, 3))
         self._shapes = [system.geometries[system.pairs[item.pair].geometry_b] for item in system.contacts]
         self._fingers = self._find_fingers()
@@ -168,10 +168,12 @@ class GraspSearch:
         dof_axes_into(tree, R, p, self._axes, self._origins)
         point = R[finger.body] @ finger.p_BT + p[finger.body]
         arm = system.object_pose(q)[1] - point
-        rows = system.n_v_u + finger.joints
+        rows = tree.chain[finger.body, : tree.chain_count[finger.body]]
         turning = np.cross(self._axes[rows], point - self._origins[rows])
-        velocity = np.where((tree.dof_kind[rows] == REVOLUTE)[:, None], turning, self._axes[rows])
-        nearer = velocity @ arm
+        velocity = np.where((tree.axis_kind[rows] == REVOLUTE)[:, None], turning, self._axes[rows])
+        all_nearer = np.zeros(system.n_v)
+        np.add.at(all_nearer, tree.axis_dof[rows], velocity @ arm)
+        nearer = all_nearer[system.n_v_u + finger.joints]
         return np.asarray(nearer / max(float(np.max(np.abs(nearer))), 1e-12))
 
     def _close_finger(self, q: FloatArray, finger: Finger) -> bool:

@@ -24,7 +24,7 @@ from contact_mpc.model.system import System
 from contact_mpc.model.urdf import Joint, Pose, Urdf
 from contact_mpc.plants.common.perturbation import PlantPerturbation
 from contact_mpc.plants.common.plant import STEP_S
-from contact_mpc.plants.common.plant_model import PlantPart, build_parts, fixed_names
+from contact_mpc.plants.common.plant_model import PlantPart, build_parts, fixed_names, mimic_joints
 from contact_mpc.settings.arrays import FloatArray
 
 STIFFNESS_N_PER_M, DAMPING_N_S_PER_M = 1.0e5, 500.0  # of a pair; 0.1 mm under 10 N, no rebound from 2 m/s
@@ -59,7 +59,7 @@ def build_world(system: System, perturbation: PlantPerturbation, port: int, plug
     Raises
     ------
     ModelError
-        No coefficients per shape give every pair its friction.
+        No coefficients per shape give every pair its friction, or joints follow others (<mimic>).
     """
     mu = smaller_friction(system, perturbation.pair_friction(system))
     root = ET.Element("sdf", version="1.6")
@@ -117,6 +117,12 @@ class _ModelWriter:
         self._category = (OBJECT, ROBOT | OBJECT | FIXED) if is_object else (ROBOT, OBJECT)
         self.joints: list[str] = []
         self.bodies: list[str] = []
+        coupled = [item.joint for item in mimic_joints(system, part)]
+        if coupled:
+            raise ModelError(
+                f"{self._urdf.path}: joint '{coupled[0]}' follows another (<mimic>), and ODE couples no joints; use "
+                "the plant 'mujoco' or 'drake', or import the robot with --lock-mimic"
+            )
         self._write(world)
 
     def _write(self, world: ET.Element) -> None:

@@ -22,12 +22,22 @@ from contact_mpc.model.system import System, check_vector
 from contact_mpc.plants.common.actuation import Actuation, JointTorques
 from contact_mpc.plants.common.perturbation import PlantPerturbation
 from contact_mpc.plants.common.plant import NO_CONTACTS, STEP_NS, STEP_S, T0_NS, PlantState
-from contact_mpc.plants.common.plant_model import PlantPart, actuated_slots, build_parts, fixed_names, joint_slots
+from contact_mpc.plants.common.plant_model import (
+    MimicJoint,
+    PlantPart,
+    actuated_slots,
+    build_parts,
+    fixed_names,
+    joint_slots,
+    mimic_joints,
+)
 from contact_mpc.settings.arrays import FloatArray
 
 SOLREF = (0.006, 1.0)
 SOLIMP = (0.95, 0.99, 1e-4, 0.5, 2.0)
 IMPRATIO = 100.0
+COUPLING_SOLREF = (2.0 * STEP_S, 1.0)  # time constant, s (the least that a step resolves), damping ratio
+COUPLING_SOLIMP = (0.999, 0.9999, 1e-4, 0.5, 2.0)
 FREE_BODY = "free"
 
 
@@ -65,8 +75,14 @@ class MujocoPlant:
                 else:
                     self._q_map[slot.i_q], self._v_map[slot.i_v] = q0, v0
         self._a_map = self._v_map[system.n_v_u :]
+        self._mimic_joints = [self._locate(item) for part in parts for item in mimic_joints(system, part)]
         ranks = {name: index for index, name in enumerate(system.object_names)}
         self._rank = np.array([ranks.get(model.geom(i).name.split("/")[0], len(ranks)) for i in range(model.ngeom)])
+
+    def _locate(self, item: MimicJoint) -> tuple[int, int, int, int, MimicJoint]:
+        """Return where the mimic joint and its leader are in qpos, and where in qvel."""
+        mimic, leader = (self._model.joint(f"{item.owner}/{name}") for name in (item.joint, item.leader))
+        return int(mimic.qposadr[0]), int(leader.qposadr[0]), int(mimic.dofadr[0]), int(leader.dofadr[0]), item
 
     @property
     def time_ns(self) -> int:
@@ -83,6 +99,9 @@ class MujocoPlant:
         mujoco.mj_resetData(self._model, data)
         data.qpos[self._q_map] = q
         data.qvel[self._v_map] = v
+        for q0, q1, v0, v1, item in self._mimic_joints:
+            data.qpos[q0] = item.ratio * data.qpos[q1] + item.offset
+            data.qvel[v0] = item.ratio * data.qvel[v1]
         self._steps = 0
         self._torques = JointTorques(np.zeros(system.n_a), np.zeros(system.n_a))
         self._actuation.reset(q[system.n_q_u :])
@@ -105,6 +124,8 @@ class MujocoPlant:
         mujoco.mj_comPos(self._model, data)
         torque = np.empty(self._model.nv)
         mujoco.mj_rne(self._model, data, 0, torque)
+        for _, _, v0, v1, item in self._mimic_joints:
+            torque[v1] += item.ratio * torque[v0]
         return torque[self._a_map]
 
     def state(self, *, with_contacts: bool = True) -> PlantState:
@@ -188,7 +209,22 @@ def _build_spec(system: System, parts: list[PlantPart]) -> mujoco.MjSpec:
         joint.solref_limit, joint.solimp_limit = SOLREF, SOLIMP
     for slot, inertia in zip(actuated_slots(system, parts), system.reflected_inertia, strict=True):
         spec.joint(f"{slot.owner}/{slot.joint}").armature = inertia
+    for item in (item for part in parts for item in mimic_joints(system, part)):
+        _couple(spec, item)
     return spec
+
+
+def _couple(spec: mujoco.MjSpec, item: MimicJoint) -> None:
+    """Hold a mimic joint to its leader by a constraint, as hard as MuJoCo's soft ones are at this step."""
+    spec.add_equality(
+        name=f"{item.owner}/{item.joint}",
+        type=mujoco.mjtEq.mjEQ_JOINT,
+        name1=f"{item.owner}/{item.joint}",
+        name2=f"{item.owner}/{item.leader}",
+        data=[item.offset, item.ratio, *([0.0] * (mujoco.mjNEQDATA - 2))],
+        solref=COUPLING_SOLREF,
+        solimp=COUPLING_SOLIMP,
+    )
 
 
 def _with_paths(urdf_text: str) -> str:

@@ -44,12 +44,12 @@ class Work(NamedTuple):
 
 def make_work(scene: Scene) -> Work:
     """Return room for evaluations of a scene."""
-    n_b, n_v, n_p = len(scene.tree.parent), len(scene.tree.dof_body), len(scene.pairs)
+    n_b, n_axes, n_p = len(scene.tree.parent), len(scene.tree.axis_dof), len(scene.pairs)
     most = int(np.max(np.diff(scene.starts[:, 0]), initial=1))
     room = GROWTH * most + SPARE
     work = Work(
-        np.zeros((n_b + 1, 3, 3)), np.zeros((n_b + 1, 3)), np.zeros((n_b + 1, 12)), np.zeros((n_v, 3)),
-        np.zeros((n_v, 3)), np.zeros((n_p, WIDTH)), np.zeros((n_p, PIECES, 6)), np.zeros(n_p, dtype=np.int64),
+        np.zeros((n_b + 1, 3, 3)), np.zeros((n_b + 1, 3)), np.zeros((n_b + 1, 12)), np.zeros((n_axes, 3)),
+        np.zeros((n_axes, 3)), np.zeros((n_p, WIDTH)), np.zeros((n_p, PIECES, 6)), np.zeros(n_p, dtype=np.int64),
         np.zeros((n_p, 9)), np.zeros((2, 3, 3)), np.zeros((2, room, 9)), np.zeros((3, room)),
         np.zeros(15 * most + 6 * MOST_CORNERS + 3 * POINTS),
     )  # fmt: skip

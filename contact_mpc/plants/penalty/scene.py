@@ -163,12 +163,15 @@ def _joints(system: System) -> FloatArray:
     rows[:, 2], rows[:, 3] = -np.inf, np.inf
     rows[system.n_v_u :, 0] = system.reflected_inertia
     for owner, urdf in system.urdfs.items():
-        for joint in (joint for joint in urdf.joints if joint.kind != "fixed"):
+        for joint in urdf.moving_joints:
             body, _ = system.links[owner, joint.child]
             stiffness = max(joint.effort, LEAST_LIMIT_NM) / LIMIT_RAD
             rows[system.tree.i_v[body], 1:] = (
                 joint.damping, joint.lower, joint.upper, stiffness, stiffness * LIMIT_RELAXATION_S,
             )  # fmt: skip
+        for joint in (joint for joint in urdf.joints if joint.mimic is not None):
+            body, _ = system.links[owner, joint.child]
+            rows[system.tree.i_v[body], 1] += system.tree.ratio[body] ** 2 * joint.damping
     return rows
 
 

@@ -123,7 +123,7 @@ def _joints_by_robot(system: System) -> list[tuple[str, list[tuple[str, str]]]]:
     """Return for each robot its name and its joints: (name in the system, name in the URDF)."""
     found, first = [], 0
     for robot in system.config.robots:
-        moving = [joint.name for joint in system.urdfs[robot.name].joints if joint.kind != "fixed"]
+        moving = [joint.name for joint in system.urdfs[robot.name].moving_joints]
         joints = list(system.joint_names[first : first + len(moving)])
         found.append((robot.name, [(name, name.removeprefix(robot.joint_prefix)) for name in joints]))
         first += len(moving)

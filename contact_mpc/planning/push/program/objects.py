@@ -235,7 +235,7 @@ def build_object(system: System, edge_m: float) -> PushedObject:
     tree, item = system.tree, system.config.objects[0]
     shapes = [geometry.shape for geometry in system.geometries if geometry.owner == item.name]
     boxes = [shape for shape in shapes if shape.kind == "box"]
-    joints = [joint for joint in system.urdfs[item.name].joints if joint.kind != "fixed"]
+    joints = system.urdfs[item.name].moving_joints
     body = int(tree.dof_body[system.n_v_u - 1])
     mass, p, inertia = float(tree.mass[body]), tree.p_BC[body], tree.inertia_BC[body]
     if item.mobility == "free" and [shape.kind for shape in shapes] == ["sphere"]:
