@@ -107,7 +107,7 @@ def plan(
     if displacement is not None or direction_deg is not None:
         raise ConfigError(f"task '{config.name}' is no push: --displacement and --direction-deg have no meaning for it")
     started = time.perf_counter()
-    with progress_bar("optimising") as show:
+    with progress_bar("optimising", "iterations", "cost") as show:
         result = plan_task(config, _read_settings(settings or []), show)
     goal_met = result.angle_error_deg <= config.tolerance_deg and result.position_error_mm <= config.tolerance_mm
     figures = _figures(config, result, time.perf_counter() - started)

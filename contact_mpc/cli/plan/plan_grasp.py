@@ -9,15 +9,19 @@ import numpy as np
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
 from contact_mpc.evaluation.starts.find_start import FoundStart, find_start, turns_to_try_deg
 from contact_mpc.evaluation.starts.start_file import replace_start, start_section, start_text
 from contact_mpc.task.task import TaskConfig
 
 MOST_REASONS = 6
+
+
+ShowProgress = Callable[[int, float], None]
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ def find_grasp(task: TaskConfig, options: GraspOptions, as_json: bool) -> NoRetu
     Ctrl-C ends the search with the best so far.
     """
     spread_deg = turns_to_try_deg(task) if options.spread_deg is None else options.spread_deg
-    with progress_bar("searching", options.samples) as report:
+    with progress_bar("searching", "postures", "best score", options.samples) as report:
         found = find_start(task, options.samples, options.seed, float(np.deg2rad(spread_deg)), report)
     search, best, refused = found.search, found.best, found.refused
     head = {"task": task.name, "seed": options.seed, "samples": search.drawn, "spread_deg": spread_deg}
@@ -116,9 +120,9 @@ def _share_met(share: float) -> str:
 
 
 @contextmanager
-def progress_bar(what: str, total: int | None = None) -> Iterator[Callable[[int, float], None]]:
-    """Show progress on stderr: what is yielded takes a count and a figure."""
-    columns = (TextColumn(what), BarColumn(), TextColumn("{task.completed} {task.fields[figure]}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+def progress_bar(what: str, counted: str, measured: str, total: int | None = None) -> Iterator[ShowProgress]:
+    """Show progress on stderr: what is yielded takes a count of what is `counted` and a figure that is `measured`."""
+    shown = "{task.completed}" + (" of {task.total}" if total else "") + f" {counted}{{task.fields[figure]}}"
+    with LineBar(TextColumn(what), BarColumn(), TextColumn(shown), TimeElapsedColumn()) as progress:
         bar = progress.add_task(what, total=total, figure="")
-        yield lambda count, figure: progress.update(bar, completed=count, figure=f"{figure:.4g}")
+        yield lambda count, figure: progress.update(bar, completed=count, figure=f", {measured} {figure:.4g}")

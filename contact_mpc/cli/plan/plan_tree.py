@@ -12,9 +12,10 @@ import numpy as np
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.frame.compiling import compile_first
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, command_line, emit
 from contact_mpc.errors import ConfigError, PlanError
@@ -186,6 +187,6 @@ def _progress(what: str, total: int) -> Iterator[Callable[[int, float], None]]:
         TextColumn("{task.completed} nodes, best {task.fields[figure]}"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with LineBar(*columns) as progress:
         bar = progress.add_task(what, total=total, figure="")
         yield lambda count, best: progress.update(bar, completed=count, figure=f"{np.rad2deg(best):.2f} deg")

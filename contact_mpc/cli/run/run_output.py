@@ -3,19 +3,17 @@
 Its bar, with a state in words on a line of its own, is that of evaluations and studies, too.
 """
 
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn
+from rich.progress import BarColumn, ProgressColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from contact_mpc.cli.frame.compiling import LINE_EVERY_S
+from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.task.task import TaskConfig
 
 if TYPE_CHECKING:
@@ -23,27 +21,14 @@ if TYPE_CHECKING:
     from contact_mpc.ros.stack.run_session import RunProgress
 
 
-class StateBar(Progress):
+class StateBar(LineBar):
     """A bar with the field `state` of its task below it.
 
-    Beside the bar it would take its place: rich cuts cells that are too long for a line, the bar first. Where there is
-    no terminal there is no bar, but a line now and then.
+    Beside the bar it would take its place: rich cuts cells that are too long for a line, the bar first.
     """
 
     def __init__(self, *columns: str | ProgressColumn) -> None:
-        super().__init__(*columns, console=Console(stderr=True))
-        self._said_s = -np.inf
-
-    def update(self, task_id: TaskID, *arguments: Any, **fields: Any) -> None:
-        """See `rich.progress.Progress.update`."""
-        super().update(task_id, *arguments, **fields)
-        if self.console.is_terminal or time.monotonic() - self._said_s < LINE_EVERY_S:
-            return
-        self._said_s = time.monotonic()
-        task = self.tasks[self.task_ids.index(task_id)]
-        said = [str(column(task)) for column in self.columns if not isinstance(column, BarColumn | str)]
-        state = task.fields["state"].replace("\n", ";")
-        self.console.print(escape(f"{' '.join(said)}{', ' if state else ''}{state}"), soft_wrap=True)
+        super().__init__(*columns, transient=False)
 
     def get_renderables(self) -> Iterable[RenderableType]:
         """Return the table of bars, and the states that there are."""

@@ -21,10 +21,9 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
+from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit, page_values, require_writable
 from contact_mpc.planning.tree.coverage import ABLATION, EVERY_STEP, build_space, measure_coverage
 from contact_mpc.planning.tree.problem import load_problem, with_ranges, with_rrt
@@ -87,7 +86,7 @@ def metric(
         (paths[name], variant, seed + k, nodes) for name in paths for variant in VARIANTS for k in range(seeds)
     ]  # fmt: skip
     found: dict[tuple[Path, str], list[dict[str, Any]]] = {(task[0], task[1]): [] for task in tasks}
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with LineBar() as bar:
         row = bar.add_task("study metric", total=len(tasks))
         for index, figures in run_parallel(grow_variant, tasks, jobs, backend):
             found[tasks[index][:2]].append(figures)

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
+from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit, page_values, require_writable
 from contact_mpc.errors import InputError
 from contact_mpc.evaluation.campaign import check_backend, run_parallel
@@ -62,7 +61,7 @@ def penalty_grasp(
     ]
     tasks = [("grasp", *task) for task in grasps] + [("shake", *task) for task in shakes]
     found: dict[int, dict[str, Any]] = {}
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with LineBar() as bar:
         row = bar.add_task("study penalty_grasp", total=len(tasks))
         for index, figures in run_parallel(run_one, tasks, jobs, backend):
             found[index] = figures

@@ -14,10 +14,9 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
+from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.frame.compiling import compile_first
 from contact_mpc.settings.plain_values import to_plain
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit, page_values, require_writable
@@ -75,7 +74,7 @@ def push(
     seeds = trial_seeds(seed, trials)
     tasks = [(spec, item) for spec in specs.values() for item in seeds]
     found: dict[int, PushOutcome] = {}
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with LineBar() as bar:
         row = bar.add_task("study push", total=len(tasks))
         for index, outcome in run_parallel(run_push, tasks, jobs):
             found[index] = outcome

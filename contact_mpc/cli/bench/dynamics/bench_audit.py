@@ -14,9 +14,9 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
+from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.bench.dynamics.named_states import judge_named_states
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.dynamics.analysis.audit import Audit, audit_states, figures
@@ -79,7 +79,7 @@ def audit(names: Sequence[str], methods: list[str], states: int, seed: int, jobs
     sizes = [min(BLOCK, states - start) for start in range(0, states, BLOCK)]
     tasks: list[Task] = [(*row, size, seed + 1000003 * k) for row in rows for k, size in enumerate(sizes)]
     found = {row: Audit() for row in rows}
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with LineBar() as bar:
         shown = bar.add_task("bench audit", total=len(tasks))
         for index, part in run_parallel(audit_block, tasks, jobs):
             found[tasks[index][:2]].add(part)

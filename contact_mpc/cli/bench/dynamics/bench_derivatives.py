@@ -20,10 +20,9 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
+from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.dynamics.batch import step_batch
@@ -125,7 +124,7 @@ def compare(
             "formulations: log_barrier, qp, socp"
         )
     rows = []
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with LineBar() as bar:
         for subject in subjects:
             for method in bar.track(methods, description=subject.name):
                 rows.append(study(subject, method, states, seed))

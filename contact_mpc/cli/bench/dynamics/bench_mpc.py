@@ -15,10 +15,9 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
+from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.bench.dynamics.mpc_workload import make_iteration, make_transition_fd, settle
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.task.task import TaskConfig, load_task
@@ -76,7 +75,7 @@ def measure(
     gc.freeze()
     gc.disable()
     try:
-        with Progress(console=Console(stderr=True), transient=True) as bar:
+        with LineBar() as bar:
             for sample in bar.track(range(-WARM_UP, samples), description=description):
                 for k in range(len(names)):
                     name = names[(sample + k) % len(names)]

@@ -11,10 +11,9 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
+from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.bench.planning.contact_implicit_workload import IpoptAlone, draw_pushes, draw_states
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.task.task import load_task
@@ -40,7 +39,7 @@ def bench_contact_implicit(
     planner = ContactImplicitPlanner(task.system, read_settings(task))
     peer = IpoptAlone(planner) if peer_instances else None
     rng, found = np.random.default_rng(seed + 1), _Figures()
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with LineBar() as bar:
         pushes = draw_pushes(task, planner, instances, seed)
         for index, push in enumerate(bar.track(pushes, total=instances, description="bench contact-implicit")):
             result = planner.plan(push.instance)

@@ -22,10 +22,9 @@ from typing import Annotated, Any, TypeVar
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
+from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.errors import ConfigError, PlanError
 from contact_mpc.settings.resources import resource_names
@@ -76,7 +75,7 @@ def bench_planning(
     if unknown:
         raise ConfigError(f"--system {unknown[0]}; known: {', '.join(resource_names('planning'))}")
     figures = {}
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with LineBar() as bar:
         for name in bar.track(names, description="bench planning"):
             try:
                 figures[name] = measure_system(name, seed, seeds, trials, nodes)

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
 from contact_mpc.cli.frame.compiling import compile_first
+from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.task.task import TaskConfig, load_task
 
@@ -99,7 +98,7 @@ def _shares(shares: dict[str, float]) -> str:
 
 @contextmanager
 def _progress(title: str, total_s: float) -> Iterator[Callable[[float], None]]:
-    with Progress(console=Console(stderr=True)) as bar:
+    with LineBar(transient=False) as bar:
         row = bar.add_task(title, total=total_s)
         yield lambda elapsed_s: bar.update(row, completed=min(elapsed_s, total_s))
 

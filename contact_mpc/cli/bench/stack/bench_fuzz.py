@@ -3,10 +3,9 @@
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
+from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.model.system_builder import load_system
 
@@ -21,7 +20,7 @@ def bench_fuzz(
     from contact_mpc.ros.faults.fuzz import fuzz_bridge
 
     model = load_system(system)
-    with Progress(console=Console(stderr=True)) as bar:
+    with LineBar(transient=False) as bar:
         row = bar.add_task("messages", total=messages)
         result = fuzz_bridge(model, messages, seed, lambda count: bar.update(row, advance=count))
     result = {"system": model.name, "seed": seed, **result}

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
 from contact_mpc.cli.bench.stack.bench_bridge import MARGIN_S, stack_parameters
 from contact_mpc.cli.frame.compiling import compile_first
+from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.settings.extras import require_packages
 from contact_mpc.task.task import load_task
@@ -41,7 +40,7 @@ def bench_view(
     with tempfile.TemporaryDirectory(prefix="contact_mpc_view_") as temporary:
         folder = Path(temporary)
         parameters = stack_parameters(config, plant, folder, None, None)
-        with Progress(console=Console(stderr=True)) as bar:
+        with LineBar(transient=False) as bar:
             row = bar.add_task("bench view", total=rounds * kinds * block_s)
             blocks = measure_blocks(
                 config, parameters, folder, block_s, rounds, port, lambda done_s: bar.update(row, completed=done_s)
