@@ -34,12 +34,11 @@ from contact_mpc.ros.bridge.warm_up import warm_up
 from contact_mpc.ros.driver.command_output import CommandOutput
 from contact_mpc.ros.driver.config import DriverConfig
 from contact_mpc.ros.messages import conversions as messages
-from contact_mpc.ros.runtime.direct_reader import DirectReader
+from contact_mpc.ros.runtime.direct_reader import MOST_AT_ONCE, DirectReader
 from contact_mpc.ros.runtime.node import ContactNode
 from contact_mpc.ros.runtime.node_process import freeze_garbage, run_node
 from contact_mpc.ros.runtime.parameters import NodeConfig, SessionConfig
 from contact_mpc.ros.runtime.realtime import RealtimeConfig, apply_realtime, sleep_until
-from contact_mpc.ros.runtime.topic_gate import MOST_AT_ONCE
 from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.joint_parts import DEPTH
 

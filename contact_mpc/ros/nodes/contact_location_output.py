@@ -1,6 +1,7 @@
 """What the state estimator's node says of contacts on links: its subscriptions, its topics, and when it says it."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from contact_mpc.errors import ConfigError, InputError
@@ -10,7 +11,10 @@ from contact_mpc.estimation.contact_location.locator import ContactLocator
 from contact_mpc.model.system import System
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.messages.hypothesis_messages import to_location_status, to_markers
+from contact_mpc.ros.runtime.direct_reader import at_most
 from contact_mpc.task.loop_records import EstimatedState
+
+TORQUES_AT_ONCE = 64  # messages of each source for each turn of the estimator's loop
 
 LIFETIME_PERIODS = 3.0  # hypotheses that are not published again vanish
 
@@ -67,7 +71,7 @@ class ContactLocationOutput:
     def take_torques(self, refuse: Callable[[str, InputError], None]) -> None:
         """Take what has arrived; `refuse` is told of what is unusable."""
         for subscription, field, take in self._sources:
-            while (found := self._reader.take(subscription)) is not None:
+            for found in at_most(TORQUES_AT_ONCE, partial(self._reader.take, subscription)):
                 message = found[0]
                 try:
                     values = self._order.pick(field, getattr(message, field), message.name)

@@ -7,6 +7,7 @@ object is reported where the task starts, and stays there: nothing here touches 
 
 import sys
 import time
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -21,7 +22,7 @@ from contact_mpc.ros.driver.config import DriverConfig, Seconds
 from contact_mpc.ros.driver.device import DeviceCommands, DeviceStates
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.messages.qos import qos_profile
-from contact_mpc.ros.runtime.direct_reader import DirectReader
+from contact_mpc.ros.runtime.direct_reader import MOST_AT_ONCE, DirectReader, at_most
 from contact_mpc.ros.runtime.node import ContactNode
 from contact_mpc.ros.runtime.node_process import freeze_garbage, run_node
 from contact_mpc.ros.runtime.parameters import NodeConfig
@@ -175,7 +176,7 @@ class MockDriverNode(ContactNode):
 
     def _take_commands(self) -> None:
         for topic, subscription in enumerate(self._commands):
-            while (taken := self._reader.take(subscription)) is not None:
+            for taken in at_most(MOST_AT_ONCE, partial(self._reader.take, subscription)):
                 try:
                     found = self._device.read(taken[0], topic)
                 except InputError as error:

@@ -28,7 +28,7 @@ from contact_mpc.ros.driver.device import DeviceCommands, DeviceStates
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.messages.qos import TOPICS, qos_profile
 from contact_mpc.ros.nodes.plant_config import PlantConfig
-from contact_mpc.ros.runtime.direct_reader import DirectReader
+from contact_mpc.ros.runtime.direct_reader import MOST_AT_ONCE, DirectReader, at_most
 from contact_mpc.ros.runtime.message_source import Taken
 from contact_mpc.ros.runtime.node import ContactNode
 from contact_mpc.ros.runtime.node_process import freeze_garbage, run_node
@@ -206,10 +206,11 @@ class PlantNode(ContactNode):
 
     def _take_messages(self) -> None:
         for topic, gate in enumerate(self._commands):
-            while (taken := gate.take()) is not None:
+            for taken in at_most(MOST_AT_ONCE, gate.take):
                 self._on_commands(taken[0], topic)
-        while self._written is not None and (taken := self._reader.take(self._written)) is not None:
-            self._written_until_ns = int(taken[0].data)
+        if self._written is not None:
+            for taken in at_most(MOST_AT_ONCE, lambda: self._reader.take(self._written)):
+                self._written_until_ns = int(taken[0].data)
 
     # Messages.
 

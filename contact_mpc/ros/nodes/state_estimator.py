@@ -12,6 +12,7 @@ estimates do not depend on it, but wait for it: 3 ms for an arm of seven joints 
 import sys
 import time
 from collections import deque
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ from contact_mpc.ros.messages.object_poses import ObjectPoseReader, message_type
 from contact_mpc.ros.messages.qos import TOPICS, qos_profile
 from contact_mpc.ros.messages.serialized import deserialize, parse_named_stamp, read_header
 from contact_mpc.ros.nodes.contact_location_output import ContactLocationOutput
-from contact_mpc.ros.runtime.direct_reader import DirectReader
+from contact_mpc.ros.runtime.direct_reader import DirectReader, at_most
 from contact_mpc.ros.runtime.node import ContactNode
 from contact_mpc.ros.runtime.node_process import freeze_garbage, run_node
 from contact_mpc.ros.runtime.parameters import NodeConfig
@@ -200,12 +201,12 @@ class StateEstimatorNode(ContactNode):
             super().spin_some(executor)
             return
         self._reader.wait(SERVICE_PERIOD_NS / NS_PER_S)
-        while (pose := self._reader.take(self._poses)) is not None:
+        for pose in at_most(POSE_DEPTH, partial(self._reader.take, self._poses)):
             self._on_object_pose(pose[0])
         if self._location is not None:
             self._location.take_torques(self._refuse)
         for topic, subscription in enumerate(self._joint_states):
-            while (joints := self._reader.take_serialized(subscription)) is not None:
+            for joints in at_most(DEPTH, partial(self._reader.take_serialized, subscription)):
                 self._on_joint_state(joints[0], topic)
         now_ns = time.monotonic_ns()
         if now_ns >= self._next_service_ns:

@@ -4,7 +4,8 @@ One wait on several subscriptions with a deadline, then the messages in the orde
 thread waits, answers and watches the time, so there is one hop from message to answer and nothing to lock.
 """
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
@@ -13,6 +14,22 @@ from rclpy.subscription import Subscription
 
 from contact_mpc.ros.runtime.message_source import MessageSource, Taken
 from contact_mpc.settings.units import NS_PER_S
+
+MOST_AT_ONCE = 4  # messages for each turn of a loop: a flood of one topic must not keep the others waiting
+T = TypeVar("T")
+
+
+def at_most(count: int, take: Callable[[], T | None]) -> Iterator[T]:
+    """Yield what `take` returns until that is None, at most so many times.
+
+    While a loop handles a message, others arrive: on a busy machine one that goes on until there are none never ends,
+    and what else the node reads has to wait.
+    """
+    for _ in range(count):
+        taken = take()
+        if taken is None:
+            return
+        yield taken
 
 
 class DirectReader:

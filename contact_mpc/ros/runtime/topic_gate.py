@@ -18,10 +18,8 @@ from rclpy.subscription import Subscription
 
 from contact_mpc.errors import InputError
 from contact_mpc.ros.messages.serialized import deserialize, read_header
-from contact_mpc.ros.runtime.direct_reader import DirectReader
+from contact_mpc.ros.runtime.direct_reader import MOST_AT_ONCE, DirectReader, at_most
 from contact_mpc.ros.runtime.message_source import Gid, Taken
-
-MOST_AT_ONCE = 4  # messages for each turn of a loop: a flood of one topic must not keep the others waiting
 
 
 class TopicGate:
@@ -68,10 +66,7 @@ class TopicGate:
 
         At most `MOST_AT_ONCE` messages are looked at; None also where these were refused.
         """
-        for _ in range(MOST_AT_ONCE):
-            taken = self._reader.take_from(self._subscription, self._largest)
-            if taken is None:
-                return None
+        for taken in at_most(MOST_AT_ONCE, lambda: self._reader.take_from(self._subscription, self._largest)):
             reason, message = self._read(taken)
             if not reason:
                 return message, taken.published_ns

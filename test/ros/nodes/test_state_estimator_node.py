@@ -4,6 +4,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,9 @@ from contact_mpc.estimation.state_estimator import StateEstimator
 from contact_mpc.model.gravity_torque import GravityTorque
 from contact_mpc.model.rotations import rotation_exp
 from contact_mpc.ros.messages import conversions as messages
+from contact_mpc.ros.nodes.state_estimator import StateEstimatorNode
+from contact_mpc.settings.units import NS_PER_S
+from contact_mpc.task.joint_parts import DEPTH
 from contact_mpc.task.task import load_task
 
 pytestmark = pytest.mark.dds
@@ -272,6 +276,32 @@ def test_joint_states_that_come_too_fast_do_not_keep_poses_waiting(make_rig: Cal
             realtime.send_pose(T0 + sent["poses"] * 60 * MS, p=np.full(3, np.nan))  # counted by the estimator
             sent["poses"] += 1
     assert realtime.refused() >= 0.7 * sent["poses"]  # at most what best effort loses
+
+
+def test_joint_states_without_an_end_leave_room_for_poses_and_services() -> None:
+    """A loop over what comes while it runs never ended on a busy machine: no pose was taken for 0.7 s."""
+    taken = Counter[str]()
+
+    class Flood:
+        def wait(self, timeout_s: float) -> None:
+            taken["wait"] += 1
+
+        def take(self, _poses: object) -> None:
+            taken["poses"] += 1
+
+        def take_serialized(self, _states: object) -> tuple[bytes, int]:
+            taken["states"] += 1
+            assert taken["states"] < 1000, "takes joint states for ever"
+            return b"", 0
+
+    node: Any = SimpleNamespace(
+        is_active=True, _reader=Flood(), _poses=None, _location=None, _joint_states=[None],
+        _on_joint_state=lambda data, topic: None, _next_service_ns=time.monotonic_ns() + 1000 * NS_PER_S,
+        config=SimpleNamespace(clock="realtime"), _has_ticked=False, _needs_all_joints=False,
+    )  # fmt: skip
+    for _ in range(3):
+        StateEstimatorNode.spin_some(node, None)  # type: ignore[arg-type]
+    assert taken["poses"] == taken["wait"] == 3 and taken["states"] == 3 * DEPTH
 
 
 def test_contacts_are_shown_in_the_world_with_force_and_gap(make_rig: Callable[..., Any]) -> None:

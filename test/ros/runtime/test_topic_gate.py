@@ -16,8 +16,8 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
-from contact_mpc.ros.runtime.direct_reader import DirectReader
-from contact_mpc.ros.runtime.topic_gate import MOST_AT_ONCE, TopicGate
+from contact_mpc.ros.runtime.direct_reader import MOST_AT_ONCE, DirectReader
+from contact_mpc.ros.runtime.topic_gate import TopicGate
 from contact_mpc.ros.stack.domain import DomainLease
 
 pytestmark = [pytest.mark.dds, pytest.mark.realtime]
