@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.model.polytopes import Polytopes, build_polytopes
-from contact_mpc.model.urdf import Joint, Pose, Shape, Urdf
+from contact_mpc.model.rotations import rotation_exp
+from contact_mpc.model.urdf import Joint, Mimic, Pose, Shape, Urdf
 from contact_mpc.settings.arrays import FloatArray
 
 IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
+CodeArray = NDArray[np.int8]
+SHIFTS, TURNS = 1, 2
 FREE, REVOLUTE, PRISMATIC = 0, 1, 2
 SPHERE, BOX, CAPSULE, CYLINDER, HALF_SPACE, RIM, HULL = 0, 1, 2, 3, 4, 5, 6
 SHAPE_CODES = {
@@ -41,15 +43,15 @@ class Tree(NamedTuple):
     parent : (n_b,) body index or -1 for the world
     joint : (n_b,) FREE, REVOLUTE or PRISMATIC
     i_q, i_v : (n_b,) first index in q and in v, a mimic joint's that of its leader
-    i_axis : (n_b,) first axis of the joint;  ratio, offset : (n_b,) 1 and 0 but for mimic joints
+    ratio : (n_b,) 1 but for mimic joints, whose offset is in their joint frame
     R_PJ, p_PJ, axis_J : joint frame in the parent body, axis in the joint frame
     mass, p_BC, inertia_BC : kg, m, kg m^2 about the centre of mass in the axes of B
-    dof_body : (n_v,) body that d moves by itself;  dof_kind : (n_v,) REVOLUTE or PRISMATIC
+    dof_body : (n_v,) body that d moves by itself
     axis_dof, axis_kind : (n_axes,) degree of freedom of each axis, REVOLUTE or PRISMATIC; axis a < n_v is that of
         d = a, those of mimic joints come after
-    chain : (n_b, n_chain) axes that move b, from the root on, padded with -1;  chain_count : (n_b,)
-    turns : (n_axes, n_axes) whether motion along k turns the axis a: k is revolute and of an earlier joint, [k, a]
-    sweeps : (n_axes, n_axes) whether the column of a moves along with k: turned, or revolute and shifted by it, [k, a]
+    chain : (n_b, n_chain) axes that move b, from the root on, its own last, padded with -1;  chain_count : (n_b,)
+    carries : (n_axes, n_axes) [k, a] what motion along k does to the column of a: TURNS its axis (k is revolute and of
+        an earlier joint), SHIFTS it (k is prismatic, a revolute), or 0, nothing
     geom_body, geom_shape, geom_size (n_g, 3), R_BG, p_BG : size is (r, 0, 0), half extents, or (r, half length, 0);
         a half-space is solid below z = 0 of its frame, a rim is the circle (0, r, 0) about z
     polytopes : cores of the geometries for pairs without closed form
@@ -59,9 +61,7 @@ class Tree(NamedTuple):
     joint: IntArray
     i_q: IntArray
     i_v: IntArray
-    i_axis: IntArray
     ratio: FloatArray
-    offset: FloatArray
     R_PJ: FloatArray
     p_PJ: FloatArray
     axis_J: FloatArray
@@ -69,19 +69,22 @@ class Tree(NamedTuple):
     p_BC: FloatArray
     inertia_BC: FloatArray
     dof_body: IntArray
-    dof_kind: IntArray
     axis_dof: IntArray
     axis_kind: IntArray
     chain: IntArray
     chain_count: IntArray
-    turns: BoolArray
-    sweeps: BoolArray
+    carries: CodeArray
     geom_body: IntArray
     geom_shape: IntArray
     geom_size: FloatArray
     R_BG: FloatArray
     p_BG: FloatArray
     polytopes: Polytopes
+
+    @property
+    def dof_kind(self) -> IntArray:
+        """REVOLUTE or PRISMATIC, (n_v,)."""
+        return self.axis_kind[: len(self.dof_body)]
 
 
 def moving_dofs(tree: Tree, body: int) -> IntArray:
@@ -171,30 +174,28 @@ class TreeBuilder:
         axis_body = np.repeat(order, widths[order])
         axis_kind = np.concatenate([_dof_kinds(bodies[b].kind) for b in order])
         axis_dof = np.concatenate([np.arange(n_v), i_v[follows]])
-        turns, sweeps = _influences(chains, axis_body, axis_kind)
         mimics = [body.joint.mimic if body.joint is not None else None for body in bodies]
+        frames = [
+            body.X_PJ if mimic is None else _at_offset(body, mimic) for body, mimic in zip(bodies, mimics, strict=True)
+        ]
         return Tree(
             np.array([body.parent for body in bodies]),
             np.array([body.kind for body in bodies]),
             i_q,
             i_v,
-            i_axis,
             np.array([1.0 if mimic is None else mimic.multiplier for mimic in mimics]),
-            np.array([0.0 if mimic is None else mimic.offset for mimic in mimics]),
-            np.array([body.X_PJ.R for body in bodies]),
-            np.array([body.X_PJ.p for body in bodies]),
+            np.array([frame.R for frame in frames]),
+            np.array([frame.p for frame in frames]),
             np.array([body.axis for body in bodies]),
             mass,
             p_BC,
             inertia,
             axis_body[:n_v],
-            axis_kind[:n_v],
             axis_dof,
             axis_kind,
             chain,
             np.array([len(dofs) for dofs in chains]),
-            turns,
-            sweeps,
+            _carried(chains, axis_body, axis_kind),
             *self._flatten_geometries(),
             build_polytopes([item.shape for item in self.geometries]),
         )
@@ -227,17 +228,24 @@ class TreeBuilder:
         )
 
 
+def _at_offset(body: _Body, mimic: Mimic) -> Pose:
+    """Return the joint frame in the parent body where the leader is at zero."""
+    shift = mimic.offset * body.axis
+    moved = Pose(np.eye(3), shift) if body.kind == PRISMATIC else Pose(rotation_exp(shift), np.zeros(3))
+    return body.X_PJ @ moved
+
+
 def _dof_kinds(kind: int) -> IntArray:
     return np.array([REVOLUTE] * 3 + [PRISMATIC] * 3) if kind == FREE else np.array([kind])
 
 
-def _influences(chains: list[list[int]], axis_body: IntArray, axis_kind: IntArray) -> tuple[BoolArray, BoolArray]:
-    """Return `turns` and `sweeps`; motion along k carries a where k is in the chain of a's body."""
+def _carried(chains: list[list[int]], axis_body: IntArray, axis_kind: IntArray) -> CodeArray:
+    """Return `carries`; motion along k carries a where k is in the chain of a's body."""
     carries = np.array([[k in chains[body] for body in axis_body] for k in range(len(axis_body))])
     earlier = axis_body[:, None] < axis_body[None, :]
     turns = carries & earlier & (axis_kind == REVOLUTE)[:, None]
     shifts = carries & (axis_kind != REVOLUTE)[:, None] & (axis_kind == REVOLUTE)[None, :]
-    return turns, turns | shifts
+    return np.where(turns, TURNS, np.where(shifts, SHIFTS, 0)).astype(np.int8)
 
 
 def half_sizes(shape: Shape) -> tuple[float, float, float]:

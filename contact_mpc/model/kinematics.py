@@ -58,7 +58,7 @@ def forward_kinematics_into(tree: Tree, q: FloatArray, R: FloatArray, p: FloatAr
             _place_free(q, i, b, R, p)
             continue
         _place_joint_frame(tree, b, R, p)
-        position = tree.ratio[b] * q[i] + tree.offset[b]
+        position = tree.ratio[b] * q[i]
         if tree.joint[b] == REVOLUTE:
             _turn_about_axis(tree, b, position, R)
             continue
@@ -80,14 +80,14 @@ def forward_kinematics(tree: Tree, q: FloatArray) -> tuple[FloatArray, FloatArra
 def dof_axes_into(tree: Tree, R: FloatArray, p: FloatArray, axes: FloatArray, origins: FloatArray) -> None:
     """Write every axis in the world, times its ratio, and a point on it: (n_axes, 3) each."""
     for b in range(tree.parent.shape[0]):
-        d = tree.i_axis[b]
         if tree.joint[b] == FREE:
+            d = tree.i_v[b]
             for k in range(6):
                 for i in range(3):
                     axes[d + k, i] = 1.0 if i == k % 3 else 0.0
                     origins[d + k, i] = p[b, i]
         else:
-            ratio = tree.ratio[b]
+            d, ratio = tree.chain[b, tree.chain_count[b] - 1], tree.ratio[b]
             x, y, z = ratio * tree.axis_J[b, 0], ratio * tree.axis_J[b, 1], ratio * tree.axis_J[b, 2]
             for i in range(3):
                 axes[d, i] = R[b, i, 0] * x + R[b, i, 1] * y + R[b, i, 2] * z

@@ -65,7 +65,7 @@ def body_motion(tree: Tree, axes: FloatArray, p: FloatArray, v: FloatArray, moti
         else:
             w[0], w[1], w[2] = 0.0, 0.0, 0.0
         for i in range(3):
-            r[i] = axes[tree.i_axis[b], i] * v[d]
+            r[i] = axes[tree.chain[b, tree.chain_count[b] - 1], i] * v[d]
         _cross(w, r, j)
         first, factor = (0, 1.0) if tree.joint[b] == REVOLUTE else (3, 2.0)
         for i in range(3):

@@ -93,7 +93,7 @@ def _motion_along(
         d = pairs.dofs[c, m]
         a_d = (rows[m, 0, 0], rows[m, 0, 1], rows[m, 0, 2])
         value = dot(a_d, yw)
-        if tree.sweeps[axis_k, pairs.axes[c, m]]:
+        if tree.carries[axis_k, pairs.axes[c, m]]:
             value -= dot(a_d, vw)
             turned = axpy(ws.dq[d], a_d, turned)
             if kind == REVOLUTE:

@@ -145,8 +145,11 @@ def assemble_newton(model: Model, ws: Newton) -> None:
             f_1 = W[1, 0] * x + W[1, 1] * y + W[1, 2] * z
             f_2 = W[2, 0] * x + W[2, 1] * y + W[2, 2] * z
             for m in range(k + 1):  # columns ascend: dofs[c, m] <= i
-                value = J[m, 0] * f_0 + J[m, 1] * f_1 + J[m, 2] * f_2
-                H[i, dofs[c, m]] += 2.0 * value if m < k and dofs[c, m] == i else value  # a mimic joint's twice
+                H[i, dofs[c, m]] += J[m, 0] * f_0 + J[m, 1] * f_1 + J[m, 2] * f_2
+            m = k - 1
+            while m >= 0 and dofs[c, m] == i:  # of a mimic joint: both halves of the triangle lie here
+                H[i, i] += J[m, 0] * f_0 + J[m, 1] * f_1 + J[m, 2] * f_2
+                m -= 1
 
 
 @njit(**INNER)

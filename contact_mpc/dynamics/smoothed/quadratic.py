@@ -15,7 +15,7 @@ from numba import njit
 
 from contact_mpc.geometry.contacts import Kinematics, Pairs
 from contact_mpc.geometry.vectors import Vector, axpy, cross, dof_velocity, dot, minus, rotate, row, scaled
-from contact_mpc.model.kinematic_tree import REVOLUTE, Tree
+from contact_mpc.model.kinematic_tree import REVOLUTE, SHIFTS, TURNS, Tree
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.code.compile_flags import COMPILED, INNER
 from contact_mpc.settings.code.separate_code import NO_CODE
@@ -73,12 +73,12 @@ def _inertia_times(tree: Tree, kin: Kinematics, body: int, w: Vector) -> Vector:
 
 @njit(**COMPILED)
 def _column(tree: Tree, kin: Kinematics, d: int, p: Vector) -> Vector:
-    return dof_velocity(tree.dof_kind[d], row(kin.axes, d), row(kin.origins, d), p)
+    return dof_velocity(tree.axis_kind[d], row(kin.axes, d), row(kin.origins, d), p)
 
 
 @njit(**COMPILED)
 def _turn(tree: Tree, kin: Kinematics, d: int) -> Vector:
-    return row(kin.axes, d) if tree.dof_kind[d] == REVOLUTE else (0.0, 0.0, 0.0)
+    return row(kin.axes, d) if tree.axis_kind[d] == REVOLUTE else (0.0, 0.0, 0.0)
 
 
 @njit(**COMPILED)
@@ -153,9 +153,9 @@ def _add_body_derivative(model: Model, kin: Kinematics, body: int, dq: FloatArra
         dv, dw = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         for m in range(count):
             d = tree.chain[body, m]
-            a_d, turned = _turn(tree, kin, d), tree.turns[dof_k, d]
+            a_d, turned = _turn(tree, kin, d), tree.carries[dof_k, d] == TURNS
             column = cross(turn_k, _column(tree, kin, d, centre)) if turned else cross(a_d, v)
-            if tree.sweeps[dof_k, d] and not turned:
+            if tree.carries[dof_k, d] == SHIFTS:
                 column = (0.0, 0.0, 0.0)
             axis = cross(turn_k, a_d) if turned else (0.0, 0.0, 0.0)
             dv, dw = axpy(dq[d], column, dv), axpy(dq[d], axis, dw)

@@ -54,7 +54,7 @@ def state_rate(
         scene.tree, work.R[:n_b], work.p[:n_b], work.axes, work.origins, work.motion[:n_b], scene.gravity, M, bias
     )
     for b in range(n_b):
-        if scene.tree.joint[b] == FREE or scene.tree.i_axis[b] >= n_v:
+        if scene.tree.joint[b] == FREE or scene.tree.chain[b, scene.tree.chain_count[b] - 1] >= n_v:
             continue
         d, x = scene.tree.i_v[b], q[scene.tree.i_q[b]]
         J = scene.joints[d]
