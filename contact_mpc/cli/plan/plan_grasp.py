@@ -125,4 +125,10 @@ def progress_bar(what: str, counted: str, measured: str, total: int | None = Non
     shown = "{task.completed}" + (" of {task.total}" if total else "") + f" {counted}{{task.fields[figure]}}"
     with LineBar(TextColumn(what), BarColumn(), TextColumn(shown), TimeElapsedColumn()) as progress:
         bar = progress.add_task(what, total=total, figure="")
-        yield lambda count, figure: progress.update(bar, completed=count, figure=f", {measured} {figure:.4g}")
+
+        def show(count: int, figure: float) -> None:
+            if count < progress.tasks[0].completed:  # another search begins
+                progress.reset(bar, total=total)
+            progress.update(bar, completed=count, figure=f", {measured} {figure:.4g}")
+
+        yield show
