@@ -23,7 +23,7 @@ from contact_mpc.loop.controllers import make_controller
 from contact_mpc.model.rotations import quaternion_to_matrix
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.tunable import TUNED
+from contact_mpc.settings.tunable import REFERENCE_START, TUNED
 from contact_mpc.task.loop_records import CommandPlan, EstimatedState
 from contact_mpc.task.object_motion import ObjectMotion, state_from_motion
 from contact_mpc.task.plan import Plan
@@ -67,6 +67,7 @@ def recompute_plans(
     tracker, estimates = make_controller(setup), _Estimates(record, system)
     references, changes = _References(record, system), _parameter_changes(record)
     searching = {item.stamp_ns for item in record.solve_status if item.message == PLANNING}
+    followed = {item.stamp_ns: item.values.get(REFERENCE_START) for item in record.solve_status}
     assert setup.patience is not None
     tracker.warm_up()
     tracker.reset()
@@ -79,7 +80,7 @@ def recompute_plans(
         if last_ns in changes:
             tracker.tune(changes[last_ns])
         setup.patience.mode = "leave" if last_ns in searching else "wait"
-        yield recorded, _recompute(tracker, estimates, references, recorded.stamp_ns)
+        yield recorded, _recompute(tracker, estimates, references, last_ns, followed.get(last_ns))
         advance(number)
 
 
@@ -137,12 +138,12 @@ def read_reference(system: System, commands: TrajectoryMessage, objects: ObjectT
 
 
 def _recompute(
-    tracker: Controller, estimates: "_Estimates", references: "_References", stamp_ns: int
+    tracker: Controller, estimates: "_Estimates", references: "_References", stamp_ns: int, followed: str | None
 ) -> CommandPlan | None:
     received_ns = estimates.received_ns(stamp_ns)
     if received_ns is None:
         return None
-    has_reference = references.apply(tracker, received_ns)
+    has_reference = references.apply(tracker, received_ns, followed)
     state = estimates.read(stamp_ns)
     if state is not None and state.status in STALE:
         tracker.reset()  # as the node does
@@ -231,7 +232,10 @@ class _Estimates:
 
 
 class _References:
-    """Gives the tracker the references that were received before a tick, as the node pairs them."""
+    """Gives the tracker the references that were received before a tick, as the node pairs them.
+
+    The recorder may receive one long before the tracker, whose status names what it follows.
+    """
 
     def __init__(self, record: RunRecord, system: System) -> None:
         self._system = system
@@ -239,11 +243,14 @@ class _References:
         self._waiting = sorted(messages, key=lambda message: message.receive_ns)
         self._commands: TrajectoryMessage | None = None
         self._objects: ObjectTrajectoryMessage | None = None
-        self._is_set = False
+        self._start = ""  # of the reference that is followed, ns
 
-    def apply(self, tracker: Controller, until_ns: int) -> bool:
-        """Hand over what was received until then; returns whether there is a reference to follow."""
-        while self._waiting and self._waiting[0].receive_ns <= until_ns:
+    def apply(self, tracker: Controller, until_ns: int, followed: str | None) -> bool:
+        """Hand over what was received until then; returns whether there is a reference to follow.
+
+        followed is when the one starts that the tracker had, ns, "" where it had none, None in bags that do not say.
+        """
+        while self._waiting and self._waiting[0].receive_ns <= until_ns and self._start != followed:
             message = self._waiting.pop(0)
             if isinstance(message, ObjectTrajectoryMessage):
                 self._objects = message
@@ -253,7 +260,7 @@ class _References:
                 self._drop()
                 continue
             self._pair(tracker)
-        return self._is_set
+        return bool(self._start)
 
     def _pair(self, tracker: Controller) -> None:
         commands, objects = self._commands, self._objects
@@ -261,10 +268,10 @@ class _References:
             return
         try:
             tracker.set_reference(Reference(commands.stamp_ns, read_reference(self._system, commands, objects)))
-            self._is_set = True
+            self._start = str(commands.stamp_ns)
         except InputError:
             self._drop()  # the node refuses it too
 
     def _drop(self) -> None:
         self._commands = self._objects = None
-        self._is_set = False
+        self._start = ""

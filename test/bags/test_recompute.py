@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,7 +21,8 @@ from contact_mpc.errors import BagError, ConfigError
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.estimation.state_estimator import StateEstimator
 from contact_mpc.model.rotations import matrix_to_quaternion, quaternion_exp, quaternion_to_matrix
-from contact_mpc.settings.tunable import TUNED
+from contact_mpc.settings.tunable import REFERENCE_START, TUNED
+from contact_mpc.task.loop_records import CommandPlan
 from contact_mpc.task.object_motion import object_motion
 
 T0_NS, STEPS, TICK, ESTIMATE_TICK, POSE_EVERY = 1_000_000_000, 300, 50, 5, 17
@@ -179,6 +181,35 @@ def test_estimates_whose_order_of_inputs_is_unknown_are_compared_but_not_judged(
     assert result.mpc_commands_max_abs_diff <= 1e-12
     assert result.is_reproduced
     assert "not judged" in result.skipped[0]
+
+
+def test_a_reference_that_reached_the_tracker_late_counts_from_when_its_status_names_it(
+    finger_task, finger_system, bag_writer
+):
+    """In realtime the recorder may be ahead of the tracker by seconds: those ticks hold, as their status says."""
+    writer, messages, path = bag_writer("late")
+    run = CoreRun(finger_task, writer, messages)
+    heard_ns, start_ns = T0_NS + 120_000_000, T0_NS + 50_000_000
+    reference, original, nothing = run.tracker.step, messages.trajectory, np.zeros((0, 2))
+
+    def trajectory(stamp_ns, names, times, u, du, tau):
+        if stamp_ns >= T0_NS and len(times) != 4:  # a plan, no reference
+            followed = "" if stamp_ns < heard_ns else str(start_ns)
+            status = messages.status({"stamp_ns": str(stamp_ns), REFERENCE_START: followed})
+            writer.add("mpc_tracker/solve_status", stamp_ns + 260, status)
+            if not followed:
+                return original(stamp_ns, names, [], nothing, nothing, nothing)
+        return original(stamp_ns, names, times, u, du, tau)
+
+    def step(state):
+        if state.t_ns < heard_ns:
+            return SimpleNamespace(plan=CommandPlan.hold(state.t_ns, 2))
+        return reference(state)
+
+    messages.trajectory, run.tracker.step = trajectory, step
+    run.write()
+    result = replay_run(read_run(path), finger_system, SETTINGS)
+    assert result.first_mismatch == "" and result.is_reproduced and result.hold_plans == 3
 
 
 def test_a_changed_command_is_found_and_named(core_run, finger_system):

@@ -31,6 +31,7 @@ from contact_mpc.ros.runtime.direct_reader import DirectReader
 from contact_mpc.ros.runtime.parent_process import parent_environment
 from contact_mpc.ros.runtime.realtime import STATISTICS, Distribution, run_on_deadlines
 from contact_mpc.ros.stack.stack import ACTIVATION_ORDER, Stack, StackSpec
+from contact_mpc.settings.tunable import REFERENCE_START
 from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.task import TaskConfig
 
@@ -221,7 +222,7 @@ def _measure_timer(stack: Stack) -> dict[str, float]:
 def _wait_for_reference(stack: Stack, listener: DiagnosticsListener) -> None:
     """Wait until the tracker has what it will follow, so that it solves from the first tick on."""
     deadline = time.monotonic() + REFERENCE_TIMEOUT_S
-    while not listener.values.get("mpc_tracker", {}).get("reference_start_ns"):
+    while not listener.values.get("mpc_tracker", {}).get(REFERENCE_START):
         _spin(stack)
         time.sleep(SLICE_S)
         if time.monotonic() > deadline:

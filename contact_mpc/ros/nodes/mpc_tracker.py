@@ -32,7 +32,7 @@ from contact_mpc.ros.messages.serialized import deserialize, read_stamp_ns
 from contact_mpc.ros.runtime.node import ContactNode
 from contact_mpc.ros.runtime.node_process import freeze_garbage, run_node
 from contact_mpc.ros.runtime.parameters import NodeConfig, SessionConfig
-from contact_mpc.settings.tunable import TUNED
+from contact_mpc.settings.tunable import REFERENCE_START, TUNED
 from contact_mpc.task.loop_records import CommandPlan, EstimatedState
 from contact_mpc.task.object_motion import state_from_motion
 
@@ -103,7 +103,7 @@ class MpcTrackerNode(ContactNode):
     def diagnose(self) -> tuple[bytes, str, dict[str, object]]:
         """Return the outcome of the last tick and counts."""
         values: dict[str, object] = {
-            "reference_start_ns": "" if self._reference_start_ns is None else self._reference_start_ns,
+            REFERENCE_START: "" if self._reference_start_ns is None else self._reference_start_ns,
             "solves": self._solves,
             "holds": self._holds,
             "refused_messages": self._refused,
@@ -148,7 +148,8 @@ class MpcTrackerNode(ContactNode):
         return tick > self._last_tick
 
     def _tick(self, t_ns: int, halves: dict[int, bytes]) -> None:
-        values: dict[str, object] = {"stamp_ns": t_ns}
+        followed: object = "" if self._reference_start_ns is None else self._reference_start_ns
+        values: dict[str, object] = {"stamp_ns": t_ns, REFERENCE_START: followed}
         if self._tuned:
             values[TUNED] = json.dumps(self._tuned)
             self._tuned = {}

@@ -17,6 +17,7 @@ from rclpy.node import Node
 
 from contact_mpc.errors import StackError
 from contact_mpc.ros.messages.qos import TOPICS, qos_profile
+from contact_mpc.settings.tunable import REFERENCE_START
 
 TRANSITIONS = {
     "configure": Transition.TRANSITION_CONFIGURE,
@@ -164,4 +165,4 @@ class ReferenceWatch:
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
             if status.name.endswith("/mpc_tracker"):
-                self.has_reference = any(pair.key == "reference_start_ns" and pair.value for pair in status.values)
+                self.has_reference = any(pair.key == REFERENCE_START and pair.value for pair in status.values)
