@@ -198,7 +198,7 @@ def _dense_jacobian(dynamics: ContactDynamics, columns: FloatArray) -> FloatArra
     pairs = dynamics.model.pairs
     J = np.zeros((len(pairs.mu), 3, dynamics.system.n_v))
     for c, count in enumerate(pairs.dof_count):
-        J[c][:, pairs.dofs[c, :count]] = columns[c, :count].T
+        np.add.at(J[c].T, pairs.dofs[c, :count], columns[c, :count])
     return J
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from contact_mpc.errors import ModelError
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import robot_base
-from contact_mpc.model.urdf import Mimic, Urdf
+from contact_mpc.model.urdf import Urdf
 from contact_mpc.settings.arrays import FloatArray
 
 
@@ -40,23 +40,23 @@ class GravityTorque:
             model = pinocchio_model(urdf)
             R_WR = robot_base(robot).R
             model.gravity.linear = R_WR.T @ np.array(system.config.gravity_m_s2)
-            moving = [joint for joint in urdf.joints if joint.kind != "fixed"]
-            mimics = [joint.mimic or Mimic(joint.name, 1.0, 0.0) for joint in moving]
-            columns = np.array([_column(model, joint.name, urdf.path) for joint in moving])
-            order = np.array([rows[mimic.joint] for mimic in mimics])
-            ratio, offset = (np.array([getattr(m, key) for m in mimics]) for key in ("multiplier", "offset"))
-            self._robots.append((model, model.createData(), np.zeros(model.nq), columns, order, ratio, offset))
+            G, offset = np.zeros((model.nq, system.n_a)), np.zeros(model.nq)
+            for joint in urdf.moving_joints:
+                G[_column(model, joint.name, urdf.path), rows[joint.name]] = 1.0
+            for name, (_, mimic) in urdf.mimics.items():
+                column = _column(model, name, urdf.path)
+                G[column, rows[mimic.joint]], offset[column] = mimic.multiplier, mimic.offset
+            self._robots.append((model, model.createData(), G, offset))
 
     def compute(self, q_a: FloatArray, out: FloatArray) -> None:
         """Write g(q_a) (n_a,), N m, to `out`: the torque that holds the robots against gravity.
 
-        A joint carries its mimic joints' weight as well: ratio times the torque at each.
+        Pinocchio's q of a robot is G q_a + offset, so g is the sum of G' times what it says: a joint carries its mimic
+        joints' weight as well.
         """
         out[:] = 0.0
-        for model, data, q, columns, order, ratio, offset in self._robots:
-            q[columns] = ratio * q_a[order] + offset
-            weight = self._pinocchio.computeGeneralizedGravity(model, data, q)
-            np.add.at(out, order, ratio * weight[columns])
+        for model, data, G, offset in self._robots:
+            out += self._pinocchio.computeGeneralizedGravity(model, data, G @ q_a + offset) @ G
 
 
 def pinocchio_model(urdf: Urdf) -> Any:

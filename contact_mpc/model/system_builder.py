@@ -183,12 +183,11 @@ def _check_limits(config: SystemConfig, urdfs: dict[str, Urdf]) -> None:
 
 def _check_mimic_joints(config: SystemConfig, urdfs: dict[str, Urdf]) -> None:
     for item in config.objects:
-        for joint in urdfs[item.name].joints:
-            if joint.mimic is not None:
-                raise ModelError(
-                    f"{urdfs[item.name].path}: joint '{joint.name}' mimics '{joint.mimic.joint}': only robots have "
-                    "joints that follow others; take <mimic> out, or make the joint fixed"
-                )
+        for name, (_, mimic) in urdfs[item.name].mimics.items():
+            raise ModelError(
+                f"{urdfs[item.name].path}: joint '{name}' mimics '{mimic.joint}': only robots have joints that follow "
+                "others; take <mimic> out, or make the joint fixed"
+            )
 
 
 def _check_roots(urdfs: dict[str, Urdf]) -> None:

@@ -108,6 +108,15 @@ class Urdf:
         """Joints with a position of their own, in the order of the file: neither fixed nor mimic joints (<mimic>)."""
         return tuple(joint for joint in self.joints if joint.kind != "fixed" and joint.mimic is None)
 
+    @property
+    def mimics(self) -> dict[str, tuple[Joint, Mimic]]:
+        """Joints that follow others, with what they follow, by name, in the order of the file."""
+        return {
+            joint.name: (joint, joint.mimic)
+            for joint in self.joints
+            if joint.kind != "fixed" and joint.mimic is not None
+        }
+
 
 def read_urdf(path: Path, edit: Callable[[ET.Element], None] | None = None) -> Urdf:
     """Parse a URDF file, after `edit` has changed its <robot> element where given.

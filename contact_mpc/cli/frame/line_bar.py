@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, ProgressColumn, TaskID
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID
 
 from contact_mpc.cli.frame.compiling import LINE_EVERY_S
 
@@ -35,7 +35,8 @@ class LineBar(Progress):
         if self.console.is_terminal or time.monotonic() - self._said_s < LINE_EVERY_S:
             return
         self._said_s = time.monotonic()
-        task = self.tasks[self.task_ids.index(task_id)]
-        said = [str(column(task)) for column in self.columns if not isinstance(column, BarColumn | str)]
-        state = task.fields.get("state", "").replace("\n", ";")
-        self.console.print(escape(f"{' '.join(said)}{', ' if state else ''}{state}"), soft_wrap=True)
+        self.console.print(escape(self.line(self.tasks[self.task_ids.index(task_id)])), soft_wrap=True)
+
+    def line(self, task: Task) -> str:
+        """Return what stands in a bar's place."""
+        return " ".join(str(column(task)) for column in self.columns if not isinstance(column, BarColumn | str))

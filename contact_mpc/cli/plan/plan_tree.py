@@ -15,8 +15,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.frame.compiling import compile_first
+from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, command_line, emit
 from contact_mpc.errors import ConfigError, PlanError
 from contact_mpc.loop.compile_ahead import TREE as TREE_CODE

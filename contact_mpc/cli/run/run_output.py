@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 from rich.markup import escape
-from rich.progress import BarColumn, ProgressColumn, TextColumn
+from rich.progress import BarColumn, ProgressColumn, Task, TextColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -29,6 +29,11 @@ class StateBar(LineBar):
 
     def __init__(self, *columns: str | ProgressColumn) -> None:
         super().__init__(*columns, transient=False)
+
+    def line(self, task: Task) -> str:
+        """Return what stands in a bar's place, the state with it."""
+        state = task.fields["state"].replace("\n", ";")
+        return f"{super().line(task)}{', ' if state else ''}{state}"
 
     def get_renderables(self) -> Iterable[RenderableType]:
         """Return the table of bars, and the states that there are."""

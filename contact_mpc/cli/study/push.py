@@ -16,8 +16,8 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.frame.compiling import compile_first
+from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.settings.plain_values import to_plain
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit, page_values, require_writable
 from contact_mpc.errors import ConfigError

@@ -5,6 +5,7 @@ import numpy as np
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.dynamics.smoothed.newton import Newton, make_newton, measure_gaps, prepare_step
 from contact_mpc.errors import InputError
+from contact_mpc.geometry.fingers import contact_jacobian
 from contact_mpc.model.kinematic_tree import FREE
 from contact_mpc.settings.arrays import FloatArray
 
@@ -69,9 +70,7 @@ def bring_to_gap(dynamics: ContactDynamics, ws: Newton, q: FloatArray, c: int, g
         prepare_step(model, ws, q, q[system.n_q_u :].copy(), np.zeros(len(model.mu)))
         if np.isinf(ws.con.phi[c]):  # two boxes have no such crossing here
             break
-        row = np.zeros(system.n_v)
-        count = model.pairs.dof_count[c]
-        np.add.at(row, model.pairs.dofs[c, :count], ws.con.J[c, :count] @ ws.con.n[c])
+        row = ws.con.n[c] @ contact_jacobian(model.pairs, ws.con, c, system.n_v)
         step = row * (gap_m - ws.con.phi[c]) / (row @ row)
         q = system.integrate(q, step * min(1.0, LARGEST_MOVE / max(np.abs(step).max(), 1e-12)))
         if abs(gap_m - ws.con.phi[c]) < 1e-12:

@@ -62,24 +62,6 @@ def joint_slots(system: System, part: PlantPart) -> Iterator[JointSlot]:
         yield JointSlot(part.owner, joint.name, int(tree.i_q[body]), int(tree.i_v[body]))
 
 
-@dataclass(frozen=True)
-class MimicJoint:
-    """A joint with <mimic>: its position is ratio times that of its leader, plus offset, rad (m)."""
-
-    owner: str
-    joint: str
-    leader: str
-    ratio: float
-    offset: float
-
-
-def mimic_joints(system: System, part: PlantPart) -> Iterator[MimicJoint]:
-    """Yield the joints of one part that follow others; engines couple them, nobody drives them."""
-    for joint in system.urdfs[part.owner].joints:
-        if joint.mimic is not None and joint.kind != "fixed":
-            yield MimicJoint(part.owner, joint.name, joint.mimic.joint, joint.mimic.multiplier, joint.mimic.offset)
-
-
 def fixed_names(system: System) -> set[str]:
     """Return the names of the shapes at rest in the world."""
     return {item.name for item in system.config.fixed}
@@ -105,7 +87,7 @@ def _engine_text(urdf: Urdf, owner: str, mass_scale: float, size_scale: float) -
     for material in robot.findall("material"):
         robot.remove(material)
     for joint in robot.findall("joint"):
-        for mimic in joint.findall("mimic"):  # the plants couple by themselves, see `mimic_joints`
+        for mimic in joint.findall("mimic"):  # the plants couple by themselves, see `plants.common.mimic_joints`
             joint.remove(mimic)
     for link in robot.findall("link"):
         for visual in link.findall("visual"):

@@ -27,7 +27,7 @@ from pydrake.multibody.plant import (
     MultibodyPlantConfig,
     PointPairContactInfo,
 )
-from pydrake.multibody.tree import BodyIndex, Joint, ModelInstanceIndex
+from pydrake.multibody.tree import BodyIndex, ModelInstanceIndex
 from pydrake.systems.analysis import Simulator
 from pydrake.systems.framework import DiagramBuilder
 
@@ -35,17 +35,16 @@ from contact_mpc.errors import ModelError
 from contact_mpc.model.contact_points import ContactPair
 from contact_mpc.model.system import System, check_vector
 from contact_mpc.plants.common.actuation import Actuation, JointTorques
+from contact_mpc.plants.common.mimic_joints import MimicJoint, locate, mimic_joints
 from contact_mpc.plants.common.perturbation import PlantPerturbation
 from contact_mpc.plants.common.plant import NO_CONTACTS, STEP_NS, STEP_S, T0_NS, PlantState
 from contact_mpc.plants.common.plant_model import (
     JointSlot,
-    MimicJoint,
     PlantPart,
     actuated_slots,
     build_parts,
     fixed_names,
     joint_slots,
-    mimic_joints,
 )
 from contact_mpc.plants.drake.fixed_shapes import (
     add_ground_points,
@@ -74,10 +73,13 @@ class DrakePlant:
         self._instances = {part.owner: self._add_part(part) for part in parts}
         self._set_contact(scene_graph)
         self._add_actuators(parts)
-        self._mimic_joints = [self._couple(item) for part in parts for item in mimic_joints(system, part)]
+        coupled = mimic_joints(system)
+        for item in coupled:
+            self._couple(item)
         self._plant.mutable_gravity_field().set_gravity_vector(system.config.gravity_m_s2)
         self._plant.Finalize()
         self._map_indices(parts)
+        self._mimic_rows = locate(coupled, self._joint_rows)
         self._diagram = builder.Build()
         self._simulator = Simulator(self._diagram)
         self.reset(system.q_default)
@@ -99,13 +101,15 @@ class DrakePlant:
             actuator.set_default_rotor_inertia(inertia)
             actuator.set_default_gear_ratio(1.0)
 
-    def _couple(self, item: MimicJoint) -> tuple[Joint, Joint, MimicJoint]:
-        """Hold a mimic joint to its leader by a constraint of the solver; return both joints."""
-        mimic, leader = (
-            self._plant.GetJointByName(name, self._instances[item.owner]) for name in (item.joint, item.leader)
-        )
+    def _couple(self, item: MimicJoint) -> None:
+        """Hold a mimic joint to its leader by a constraint of the solver."""
+        instance = self._instances[item.owner]
+        mimic, leader = (self._plant.GetJointByName(name, instance) for name in (item.joint, item.leader))
         self._plant.AddCouplerConstraint(mimic, leader, item.ratio, item.offset)
-        return mimic, leader, item
+
+    def _joint_rows(self, owner: str, name: str) -> tuple[int, int]:
+        joint = self._plant.GetJointByName(name, self._instances[owner])
+        return joint.position_start(), joint.velocity_start()
 
     def _set_contact(self, scene_graph: SceneGraph) -> None:
         """Give every shape its stiffness and friction; leave only contacts of objects with other parts."""
@@ -172,7 +176,9 @@ class DrakePlant:
         v = np.zeros(system.n_v) if v is None else check_vector("v", v, system.n_v)
         root = self._diagram.CreateDefaultContext()
         self._context = self._plant.GetMyMutableContextFromRoot(root)
-        q_drake, v_drake = self._with_mimic_joints(q, v)
+        q_drake, v_drake = np.empty(self._plant.num_positions()), np.empty(self._plant.num_velocities())
+        q_drake[self._q_map], v_drake[self._v_map] = q, v
+        self._mimic_rows.follow(q_drake, v_drake)
         self._plant.SetPositions(self._context, q_drake)
         self._plant.SetVelocities(self._context, v_drake)
         self._torque_input = self._plant.get_actuation_input_port().FixValue(self._context, np.zeros(system.n_a))
@@ -181,15 +187,6 @@ class DrakePlant:
         self._steps = 0
         self._torques = JointTorques(np.zeros(system.n_a), np.zeros(system.n_a))
         self._actuation.reset(q[system.n_q_u :])
-
-    def _with_mimic_joints(self, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return q and v in Drake's order, with the joints that follow others where these bring them."""
-        q_drake, v_drake = np.empty(self._plant.num_positions()), np.empty(self._plant.num_velocities())
-        q_drake[self._q_map], v_drake[self._v_map] = q, v
-        for mimic, leader, item in self._mimic_joints:
-            q_drake[mimic.position_start()] = item.ratio * q_drake[leader.position_start()] + item.offset
-            v_drake[mimic.velocity_start()] = item.ratio * v_drake[leader.velocity_start()]
-        return q_drake, v_drake
 
     def step(self, command: FloatArray) -> None:
         """See `Plant.step`; the torque acts explicitly, joint damping and contact implicitly."""
@@ -205,8 +202,7 @@ class DrakePlant:
     def _compute_gravity(self) -> FloatArray:
         """Torques (n_a,) that carry the robot's own weight, N m."""
         weight = -self._plant.CalcGravityGeneralizedForces(self._context)
-        for mimic, leader, item in self._mimic_joints:
-            weight[leader.velocity_start()] += item.ratio * weight[mimic.velocity_start()]
+        self._mimic_rows.gather(weight)
         return weight[self._a_map]
 
     def state(self, *, with_contacts: bool = True) -> PlantState:

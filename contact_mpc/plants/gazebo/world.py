@@ -24,7 +24,7 @@ from contact_mpc.model.system import System
 from contact_mpc.model.urdf import Joint, Pose, Urdf
 from contact_mpc.plants.common.perturbation import PlantPerturbation
 from contact_mpc.plants.common.plant import STEP_S
-from contact_mpc.plants.common.plant_model import PlantPart, build_parts, fixed_names, mimic_joints
+from contact_mpc.plants.common.plant_model import PlantPart, build_parts, fixed_names
 from contact_mpc.settings.arrays import FloatArray
 
 STIFFNESS_N_PER_M, DAMPING_N_S_PER_M = 1.0e5, 500.0  # of a pair; 0.1 mm under 10 N, no rebound from 2 m/s
@@ -117,10 +117,9 @@ class _ModelWriter:
         self._category = (OBJECT, ROBOT | OBJECT | FIXED) if is_object else (ROBOT, OBJECT)
         self.joints: list[str] = []
         self.bodies: list[str] = []
-        coupled = [item.joint for item in mimic_joints(system, part)]
-        if coupled:
+        for name in self._urdf.mimics:
             raise ModelError(
-                f"{self._urdf.path}: joint '{coupled[0]}' follows another (<mimic>), and ODE couples no joints; use "
+                f"{self._urdf.path}: joint '{name}' follows another (<mimic>), and ODE couples no joints; use "
                 "the plant 'mujoco' or 'drake', or import the robot with --lock-mimic"
             )
         self._write(world)

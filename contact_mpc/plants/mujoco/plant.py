@@ -20,16 +20,15 @@ from contact_mpc.model.kinematic_tree import Geometry, half_sizes
 from contact_mpc.model.rotations import matrix_to_quaternion, quaternion_to_matrix
 from contact_mpc.model.system import System, check_vector
 from contact_mpc.plants.common.actuation import Actuation, JointTorques
+from contact_mpc.plants.common.mimic_joints import MimicJoint, locate, mimic_joints
 from contact_mpc.plants.common.perturbation import PlantPerturbation
 from contact_mpc.plants.common.plant import NO_CONTACTS, STEP_NS, STEP_S, T0_NS, PlantState
 from contact_mpc.plants.common.plant_model import (
-    MimicJoint,
     PlantPart,
     actuated_slots,
     build_parts,
     fixed_names,
     joint_slots,
-    mimic_joints,
 )
 from contact_mpc.settings.arrays import FloatArray
 
@@ -75,14 +74,13 @@ class MujocoPlant:
                 else:
                     self._q_map[slot.i_q], self._v_map[slot.i_v] = q0, v0
         self._a_map = self._v_map[system.n_v_u :]
-        self._mimic_joints = [self._locate(item) for part in parts for item in mimic_joints(system, part)]
+        self._mimic_rows = locate(mimic_joints(system), self._joint_rows)
         ranks = {name: index for index, name in enumerate(system.object_names)}
         self._rank = np.array([ranks.get(model.geom(i).name.split("/")[0], len(ranks)) for i in range(model.ngeom)])
 
-    def _locate(self, item: MimicJoint) -> tuple[int, int, int, int, MimicJoint]:
-        """Return where the mimic joint and its leader are in qpos, and where in qvel."""
-        mimic, leader = (self._model.joint(f"{item.owner}/{name}") for name in (item.joint, item.leader))
-        return int(mimic.qposadr[0]), int(leader.qposadr[0]), int(mimic.dofadr[0]), int(leader.dofadr[0]), item
+    def _joint_rows(self, owner: str, name: str) -> tuple[int, int]:
+        joint = self._model.joint(f"{owner}/{name}")
+        return int(joint.qposadr[0]), int(joint.dofadr[0])
 
     @property
     def time_ns(self) -> int:
@@ -99,9 +97,7 @@ class MujocoPlant:
         mujoco.mj_resetData(self._model, data)
         data.qpos[self._q_map] = q
         data.qvel[self._v_map] = v
-        for q0, q1, v0, v1, item in self._mimic_joints:
-            data.qpos[q0] = item.ratio * data.qpos[q1] + item.offset
-            data.qvel[v0] = item.ratio * data.qvel[v1]
+        self._mimic_rows.follow(data.qpos, data.qvel)
         self._steps = 0
         self._torques = JointTorques(np.zeros(system.n_a), np.zeros(system.n_a))
         self._actuation.reset(q[system.n_q_u :])
@@ -124,8 +120,7 @@ class MujocoPlant:
         mujoco.mj_comPos(self._model, data)
         torque = np.empty(self._model.nv)
         mujoco.mj_rne(self._model, data, 0, torque)
-        for _, _, v0, v1, item in self._mimic_joints:
-            torque[v1] += item.ratio * torque[v0]
+        self._mimic_rows.gather(torque)
         return torque[self._a_map]
 
     def state(self, *, with_contacts: bool = True) -> PlantState:
@@ -209,7 +204,7 @@ def _build_spec(system: System, parts: list[PlantPart]) -> mujoco.MjSpec:
         joint.solref_limit, joint.solimp_limit = SOLREF, SOLIMP
     for slot, inertia in zip(actuated_slots(system, parts), system.reflected_inertia, strict=True):
         spec.joint(f"{slot.owner}/{slot.joint}").armature = inertia
-    for item in (item for part in parts for item in mimic_joints(system, part)):
+    for item in mimic_joints(system):
         _couple(spec, item)
     return spec
 

@@ -169,9 +169,9 @@ def _joints(system: System) -> FloatArray:
             rows[system.tree.i_v[body], 1:] = (
                 joint.damping, joint.lower, joint.upper, stiffness, stiffness * LIMIT_RELAXATION_S,
             )  # fmt: skip
-        for joint in (joint for joint in urdf.joints if joint.mimic is not None):
+        for joint, mimic in urdf.mimics.values():
             body, _ = system.links[owner, joint.child]
-            rows[system.tree.i_v[body], 1] += system.tree.ratio[body] ** 2 * joint.damping
+            rows[system.tree.i_v[body], 1] += mimic.multiplier**2 * joint.damping
     return rows
 
 

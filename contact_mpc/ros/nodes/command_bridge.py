@@ -34,7 +34,7 @@ from contact_mpc.ros.bridge.warm_up import warm_up
 from contact_mpc.ros.driver.command_output import CommandOutput
 from contact_mpc.ros.driver.config import DriverConfig
 from contact_mpc.ros.messages import conversions as messages
-from contact_mpc.ros.runtime.direct_reader import MOST_AT_ONCE, DirectReader
+from contact_mpc.ros.runtime.direct_reader import MOST_AT_ONCE, DirectReader, at_most
 from contact_mpc.ros.runtime.node import ContactNode
 from contact_mpc.ros.runtime.node_process import freeze_garbage, run_node
 from contact_mpc.ros.runtime.parameters import NodeConfig, SessionConfig
@@ -177,10 +177,7 @@ class CommandBridgeNode(ContactNode):
         return max(until_ns - time.monotonic_ns(), 0) * 1e-9
 
     def _take_plans(self) -> None:
-        for _ in range(MOST_AT_ONCE):
-            taken = self._sources.plans.take()
-            if taken is None:
-                return
+        for taken in at_most(MOST_AT_ONCE, self._sources.plans.take):
             self._input.take_plan(taken[0])
             self._warn_of_refusal("plan")
 
@@ -204,10 +201,7 @@ class CommandBridgeNode(ContactNode):
     def _take_state(self) -> bool:
         """Take the next joint state that is whole, in realtime the newest; returns whether there is one."""
         for topic, gate in enumerate(self._sources.states):
-            for _ in range(DEPTH):
-                taken = gate.take()
-                if taken is None:
-                    break
+            for taken in at_most(DEPTH, gate.take):
                 message = self._input.complete(taken[0], topic)
                 if message is None:
                     self._warn_of_refusal("joint state")

@@ -16,8 +16,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.bench.dynamics.named_states import judge_named_states
+from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.dynamics.analysis.audit import Audit, audit_states, figures
 from contact_mpc.dynamics.contact_dynamics import FORMULATIONS

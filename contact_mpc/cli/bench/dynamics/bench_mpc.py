@@ -17,8 +17,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.bench.dynamics.mpc_workload import make_iteration, make_transition_fd, settle
+from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.task.task import TaskConfig, load_task
 from contact_mpc.planning.trajopt.task import plan_task

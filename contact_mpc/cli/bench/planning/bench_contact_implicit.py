@@ -13,8 +13,8 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.bench.planning.contact_implicit_workload import IpoptAlone, draw_pushes, draw_states
+from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.task.task import load_task
 from contact_mpc.planning.push.planner import ContactImplicitPlanner
