@@ -36,6 +36,10 @@ ENVIRONMENT := $(VENV)/.rclpy-$(RCLPY)
 # Every file that is installed is compared with its digest in locks/, which `make locks` writes for constraints.txt.
 LOCKED := $(PIP) --require-hashes --no-deps $(LOCKED_ROS)
 ITSELF := $(PIP) --no-deps -e .
+# While the rest is installed, by one process, another compiles what every run and every tree needs, as soon as it can.
+# What it says nobody needs: the first command compiles what it left, and tells what fails.
+FIRST := $(PIP) --require-hashes --no-deps -r locks/compiled.txt
+COMPILE_BESIDE := ($(BIN)/python -m contact_mpc.loop.compile_ahead drake _compile_horizon >/dev/null 2>&1 &)
 
 # pip says nothing for up to 20 s where it unpacks: one line every 4 s until the recipe ends.
 SAY_TIME := (for ((s = 4; ; s += 4)); do sleep 4 >/dev/null 2>&1; echo "  installing, $$s s"; done) & trap "kill $$!" EXIT
@@ -102,13 +106,14 @@ licences: $(VENV)/.dev
 	$(BIN)/python docs/licences.py
 
 # The digests of what is installed, for every platform that an index has files for, and what an environment holds.
-LOCK := $(BIN)/uv pip compile setup.py --quiet --universal --python-version 3.11.5 --generate-hashes --no-annotate \
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-annotate \
   --custom-compile-command 'make locks' -c constraints.txt
 locks: $(VENV)/.dev
-	$(LOCK) --extra ros -o locks/ros.txt
-	$(LOCK) --extra demo-sourced-ros -o locks/demo.txt
-	$(LOCK) --extra demo-sourced-ros --extra view -o locks/view.txt
-	$(LOCK) --extra demo-sourced-ros --extra mujoco --extra dev -o locks/dev.txt
+	printf '%s\n' numba numpy pydantic pyyaml scipy | $(LOCK) - -o locks/compiled.txt
+	$(LOCK) setup.py --extra ros -o locks/ros.txt
+	$(LOCK) setup.py --extra demo-sourced-ros -o locks/demo.txt
+	$(LOCK) setup.py --extra demo-sourced-ros --extra view -o locks/view.txt
+	$(LOCK) setup.py --extra demo-sourced-ros --extra mujoco --extra dev -o locks/dev.txt
 
 sbom: $(VENV)/.dev
 	$(BIN)/uv tool run --quiet --from cyclonedx-bom==7.5.0 cyclonedx-py environment --output-reproducible -o out/sbom.cdx.json $(BIN)/python
@@ -147,7 +152,7 @@ endif
 
 $(VENV)/.demo: $(INPUTS) | $(ENVIRONMENT)
 	@echo "Installing into $(VENV): about 1.5 GB, a few minutes the first time"
-	@$(SAY_TIME); $(LOCKED) -r locks/demo.txt && $(ITSELF) || { $(INSTALL_FAILED); }
+	@$(SAY_TIME); $(FIRST) && $(COMPILE_BESIDE) && $(LOCKED) -r locks/demo.txt && $(ITSELF) || { $(INSTALL_FAILED); }
 	@touch $@
 
 $(VENV)/.view: $(VENV)/.demo

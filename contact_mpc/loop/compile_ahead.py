@@ -4,9 +4,11 @@ A function that numba has just compiled and the same function loaded from its ca
 last bit. So that a first run is like every later one, whatever computes commands only ever loads: before a run this
 module lets a short loop, in a subprocess, compile everything, with another process beside it that begins at the other
 end, and leaves a mark beside the cache. Trees through contact are another part, for commands that grow them.
-Subprocesses say what they have compiled, and in which time.
+Subprocesses say what they have compiled, and in which time. The program over a horizon, which all of them need, is
+compiled by one process at a time: `make` begins with it while it installs the rest, and a command waits for that.
 """
 
+import fcntl
 import hashlib
 import os
 import subprocess
@@ -14,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from queue import Queue
 from threading import Thread
@@ -137,6 +139,17 @@ def _grow_shortly(_engine: str) -> None:
     plan_globally(TreePlanner(load_problem(PROBLEM)), 0, TREE_NODES)
 
 
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Wait until no other process that shares the cache is within."""
+    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or PACKAGE / "__pycache__")
+    with ExitStack() as stack:
+        with suppress(OSError):  # where no file can be written nothing is shared
+            folder.mkdir(exist_ok=True)
+            fcntl.flock(stack.enter_context((folder / "compiling.lock").open("w")), fcntl.LOCK_EX)
+        yield
+
+
 def _compile_horizon(_engine: str) -> None:
     """Compile what comes late in the others, beside them: the program over a horizon."""
     from numba import typeof
@@ -149,7 +162,8 @@ def _compile_horizon(_engine: str) -> None:
     model = lay_out(system)
     hz, weights = make_horizon(model, system.n_q, 2), build_weights(system, 1.0, 1.0, 1.0, 1.0, 1.0)
     limits = build_limits(system, 0.0, 1.0, 1.0)
-    improve.compile(tuple(typeof(item) for item in (model, hz, weights, limits, 1.0, 1.0)))
+    with _alone():
+        improve.compile(tuple(typeof(item) for item in (model, hz, weights, limits, 1.0, 1.0)))
 
 
 def _compile_growth(engine: str) -> None:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from threading import Event, Thread
 
 import pytest
 from patience import HANG_S
@@ -70,3 +71,29 @@ def test_what_numba_compiles_is_said():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=HANG_S, check=True)
     assert done.stdout.startswith("compiled __main__.<lambda> ")
+
+
+def test_what_all_parts_need_is_compiled_by_one_process_at_a_time(monkeypatch, tmp_path):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    order, begins = [], Event()
+
+    def other():
+        begins.set()
+        with module._alone():
+            order.append("second")
+
+    thread = Thread(target=other, daemon=True)
+    with module._alone():
+        thread.start()
+        assert begins.wait(HANG_S)
+        thread.join(0.2)  # long enough for whoever does not wait
+        order.append("first")
+    thread.join(HANG_S)
+    assert order == ["first", "second"]
+
+
+def test_a_cache_that_cannot_be_written_keeps_nobody_waiting(monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    with module._alone(), module._alone():
+        pass
