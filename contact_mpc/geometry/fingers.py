@@ -60,6 +60,20 @@ def closest_pair_per_finger(fingers: IntArray, gaps: FloatArray, reach_m: float)
     return np.array(sorted(best.values()), dtype=np.int64)
 
 
+def touching_rows(pairs: Pairs, gaps: FloatArray, rows: IntArray) -> IntArray:
+    """Return, for each of rows (n,), the closest row of the same two shapes; itself where none is closer.
+
+    Two shapes have as many rows as they may have points. Which of them are used, the others having an infinite gap, and
+    which is closest changes as the shapes roll on each other.
+    """
+    found = rows.copy()
+    for i, c in enumerate(rows):
+        same = np.flatnonzero((pairs.geom_a == pairs.geom_a[c]) & (pairs.geom_b == pairs.geom_b[c]))
+        closest = same[np.argmin(gaps[same])]
+        found[i] = closest if gaps[closest] < gaps[c] else c
+    return found
+
+
 def contact_jacobian(pairs: Pairs, contacts: Contacts, c: int, n_v: int) -> FloatArray:
     """Return J_c (3, n_v): displacement of the sphere of pair c relative to the other geometry, world frame."""
     J = np.zeros((3, n_v))

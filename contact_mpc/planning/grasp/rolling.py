@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.dynamics.smoothed.newton import prepare_step
-from contact_mpc.geometry.fingers import contact_jacobian
+from contact_mpc.geometry.fingers import contact_jacobian, touching_rows
 from contact_mpc.model.system import System
 from contact_mpc.planning.grasp.balance import compute_grasp
 from contact_mpc.planning.grasp.scene import Scene, make_scene
@@ -46,7 +46,10 @@ def roll_along(
     substeps: int = 5,
     scene: Scene | None = None,
 ) -> RollingPath:
-    """Follow the objects' path (n, n_q_u), which starts at q_start, with the contacts `pairs` rolling."""
+    """Follow the objects' path (n, n_q_u), which starts at q_start, with the contacts `pairs` rolling.
+
+    A contact goes on with another point of the same two shapes where they roll onto it.
+    """
     scene = scene or make_scene(system)
     model, ws = scene.model, scene.newton
     no_offset = np.zeros(len(model.mu))
@@ -58,6 +61,7 @@ def roll_along(
         for step in range(substeps if k else 0):
             prepare_step(model, ws, q, q[system.n_q_u :].copy(), no_offset)
             gaps = ws.con.phi[pairs].copy() if gaps is None else gaps
+            pairs = touching_rows(model.pairs, ws.con.phi, pairs)
             target = np.concatenate([target_u, q[system.n_q_u :]])
             dq_u = system.difference(q, target)[: system.n_v_u] / (substeps - step)
             J = np.vstack([contact_jacobian(model.pairs, ws.con, c, system.n_v) for c in pairs])
