@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.examples.drake_reference import Reference, require_drake, simulate_drake
+from contact_mpc.examples.film import write_animation
 from contact_mpc.examples.plotting import BLUE, GREY, ORANGE, label, mark_times, new_figure
 from contact_mpc.examples.result import ExampleResult, Row, Settings, check_allowed, relative_row
 from contact_mpc.examples.trajectory import (
@@ -30,7 +31,6 @@ from contact_mpc.examples.trajectory import (
     Trajectory,
     make_dynamics,
     simulate,
-    write_animation,
 )
 from contact_mpc.model.rotations import quaternion_to_matrix
 from contact_mpc.model.system import System

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from contact_mpc.examples.film import write_animation
 from contact_mpc.examples.plotting import BLUE, GREY, ORANGE, label, mark_times, new_figure
 from contact_mpc.examples.result import ExampleResult, Row, Settings, check_allowed, relative_row
-from contact_mpc.examples.trajectory import Trajectory, make_dynamics, simulate, write_animation
+from contact_mpc.examples.trajectory import Trajectory, make_dynamics, simulate
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.settings.arrays import FloatArray

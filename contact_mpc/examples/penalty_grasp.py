@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from contact_mpc.errors import InputError
+from contact_mpc.examples.film import write_animation
 from contact_mpc.examples.grasp.bullet import simulate_bullet
 from contact_mpc.examples.grasp.grippers import FRICTION, GRIPPERS, MASS_KG, Grasp, build_grasp
 from contact_mpc.examples.grasp.run import GRIP_N, Record, simulate_penalty, touching_start
@@ -49,7 +50,10 @@ def penalty_grasp(settings: Settings) -> ExampleResult:
         for key in ("times_s", "forces_n", "position_m")
     }
     title = f"{GRIPPERS[gripper]} fingers, {thing}" if gripper != "2p" else f"{GRIPPERS[gripper]}, {thing}"
-    return ExampleResult(_rows(found, grasp), found, arrays, {"penalty_grasp": partial(_draw, penalty, bullet, title)})
+    name = f"penalty_grasp_{gripper}_{thing}"
+    pages = {name: partial(write_animation, name, grasp.system, penalty.film)} if penalty.times_s else {}
+    plots = {"penalty_grasp": partial(_draw, penalty, bullet, title)}
+    return ExampleResult(_rows(found, grasp), found, arrays, plots, pages)
 
 
 def figures_of(run: Record, duration_s: float) -> dict[str, Any]:

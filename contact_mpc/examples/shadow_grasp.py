@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from contact_mpc.errors import InputError
+from contact_mpc.examples.film import write_animation
 from contact_mpc.examples.grasp.grippers import MASS_KG
 from contact_mpc.examples.grasp.run import RAMP_S, STEP_S, Record
 from contact_mpc.examples.grasp.shadow import PREFIX, ShadowGrasp, build_shadow_grasp
@@ -64,7 +65,9 @@ def shadow_grasp(settings: Settings) -> ExampleResult:
         Row("real-time factor", f"{run.real_time_factor:.3f}"),
     ]
     arrays = {key: np.array(getattr(run, key)) for key in ("times_s", "forces_n", "position_m")}
-    return ExampleResult(rows, found, arrays, {"shadow_grasp": partial(_draw, run, thing)})
+    name = f"shadow_grasp_{thing}"
+    pages = {name: partial(write_animation, name, grasp.system, run.film)} if run.times_s else {}
+    return ExampleResult(rows, found, arrays, {"shadow_grasp": partial(_draw, run, thing)}, pages)
 
 
 def simulate_shadow(grasp: ShadowGrasp, duration_s: float) -> tuple[Record, float]:
@@ -89,6 +92,7 @@ def simulate_shadow(grasp: ShadowGrasp, duration_s: float) -> tuple[Record, floa
                 record.forces_n.append(forces)
                 record.position_m.append(engine.q[4:7].copy())
                 record.slide_m.append(0.0)
+                record.keep_contacts(engine)
                 carried = -float((wrenches[:, 2] + wrenches[:, 5]) @ _signs(grasp))
     except InputError as error:
         record.error = str(error)

@@ -10,32 +10,26 @@ from numpy.typing import NDArray
 from contact_mpc.dynamics.contact_dynamics import UNBALANCED, ContactDynamics
 from contact_mpc.dynamics.smoothed.newton import make_newton, measure_gaps
 from contact_mpc.errors import InputError
+from contact_mpc.examples.film import Film, write_animation
 from contact_mpc.model.system import System
-from contact_mpc.report.page import write_text
-from contact_mpc.report.scene.animation import scene_of_configurations
-from contact_mpc.report.scene.force_bars import add_force_bars
-from contact_mpc.report.shown_page import render_animation
 from contact_mpc.settings.arrays import FloatArray
 
 SEPARATE, STICKING, SLIDING = 0, 1, 2
 MODE_NAMES = ("separate", "sticking", "sliding")
 SLIP_M_S = 1e-5  # slower contacts stick
 TOUCH_N = 1e-4  # weaker contacts are separate
-MOST_FRAMES, BAR_SHARE = 300, 0.4  # of an animation; length of the longest bar over the extent of the contacts
-OBJECT_ALPHA = 0.35
-IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 @dataclass(frozen=True)
-class Trajectory:
-    """A simulation of up to N steps; row k is the step that ends at times_s[k].
+class Trajectory(Film):
+    """A simulation of up to N steps: a film of the n_c contact forces on the object, and what else there is to know.
+
+    Row k is the step that ends at times_s[k], with q at its end; force is the mean of the step.
 
     Attributes
     ----------
-    times_s : (N,) array
-        End of each step, s.
-    q : (N, n_q) array, u : (N, n_a) array
-        Configuration at the end of each step and the command that led there.
+    u : (N, n_a) array
+        The command of each step.
     gap : (N, n_c) array
         Signed distances at the end of each step, m.
     normal_force : (N, n_c) array, N
@@ -45,8 +39,6 @@ class Trajectory:
         Relative velocity of shape a against b at the contact, world frame, m/s.
     normal : (N, n_c, 3) array
         From b to a.
-    point, force : (N, n_c, 3) array
-        Where each contact is at the end of the step, m, and the force on the object there, N; world frame.
     is_balanced : (N,) array of bool
         Whether forces on the objects balance, in a quasi-static step.
     status : str
@@ -55,16 +47,12 @@ class Trajectory:
         Largest residual of the solver.
     """
 
-    times_s: FloatArray
-    q: FloatArray
     u: FloatArray
     gap: FloatArray
     normal_force: FloatArray
     friction: FloatArray
     velocity: FloatArray
     normal: FloatArray
-    point: FloatArray
-    force: FloatArray
     is_balanced: NDArray[np.bool_]
     status: str
     residual: float
@@ -109,25 +97,6 @@ class Trajectory:
             "mode": self.modes.astype(np.float64),
         }
         return {f"{prefix}_{key}": value for key, value in series.items()}
-
-
-def write_animation(name: str, system: System, run: Trajectory, folder: Path) -> Path:
-    """Write NAME.html, which plays a run with a bar for each contact force; return its path."""
-    frames = np.unique(np.linspace(0, len(run.times_s) - 1, min(len(run.times_s), MOST_FRAMES)).round().astype(int))
-    places = run.point[frames].reshape(-1, 3)
-    middle = 0.5 * (places.min(axis=0) + places.max(axis=0))
-    scene = scene_of_configurations(system, run.times_s[frames], run.q[frames], (IDENTITY, middle), places)
-    scene["markers"] = []
-    for index, body in enumerate(scene["bodies"]):
-        if body["is_object"]:  # bars begin at its surface and run into it
-            look = {"body": index, "color": [*body["color"], OBJECT_ALPHA], "shapes": body["shapes"]}
-            scene["markers"].append(look)
-            body["shapes"] = []
-    size = float(np.linalg.norm(np.ptp(places, axis=0)))
-    shown = add_force_bars(scene, run.point[frames], run.force[frames], BAR_SHARE * size)
-    largest = float(np.linalg.norm(run.force[frames], axis=2).max())
-    caption = f"Red bars: contact forces on the object, the longest {largest:.3g} N; a stub where there is none."
-    return write_text(folder / f"{name}.html", render_animation(name.replace("_", " "), caption, shown))
 
 
 def make_dynamics(
@@ -184,10 +153,10 @@ def simulate(
         friction = sign * (force - f_n[:, None] * normal)
         gap = measure_gaps(dynamics.model, watcher, q).copy()
         point = watcher.con.p.copy()
-        rows.append((q, u, gap, f_n, friction, moved / h, normal, point, sign * force, result.is_converged))
+        rows.append((q, point, sign * force, u, gap, f_n, friction, moved / h, normal, result.is_converged))
     if not rows:
         raise InputError(f"{system.name}: the first step ends as '{status}'; take another formulation or a smaller h")
-    shapes = ((system.n_q,), (system.n_a,), (n_c,), (n_c,), *[(n_c, 3)] * 5, ())
+    shapes = ((system.n_q,), *[(n_c, 3)] * 2, (system.n_a,), *[(n_c,)] * 2, *[(n_c, 3)] * 3, ())
     columns = [np.array([row[i] for row in rows]).reshape(len(rows), *shape) for i, shape in enumerate(shapes)]
     times_s = np.asarray(h * np.arange(1, len(rows) + 1), dtype=np.float64)
     return Trajectory(times_s, *columns, status, residual)  # type: ignore[call-arg,arg-type]

@@ -7,12 +7,14 @@ about friction?").
 """
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import minimize
 
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
+from contact_mpc.examples.film import Film, write_animation
 from contact_mpc.examples.plotting import BLUE, COLOURS, GREY, label, new_figure
 from contact_mpc.examples.result import ExampleResult, Row, Settings, check_allowed
 from contact_mpc.geometry.contacts import make_kinematics, update_kinematics
@@ -29,6 +31,7 @@ FORMULATIONS = ("qp", "socp", "lcp", "log_barrier")
 FORCES_N = np.array([5.0, 10.0, 25.0, 50.0, 100.0])
 STEPS, SETTLED_RAD = 40, 1e-10
 BOX_AWAY_M = 5.0
+SHOWN_N = np.linspace(0.0, 100.0, 41)
 
 
 class LoadedArm:
@@ -56,10 +59,22 @@ class LoadedArm:
             tau[d] = -force_n * J[5]
         return tau[n:]
 
+    def film(self, forces_n: FloatArray) -> Film:
+        """Return the arm at rest under one force after the other, a second for each 10 N."""
+        rest = [self.settle(partial(self.load_torque, force_n=force)) for force in forces_n]
+        ends = np.array([self._end(q_a) for q_a in rest])
+        loads = np.stack([0.0 * forces_n, 0.0 * forces_n, -forces_n], axis=1)
+        q = np.array([self.with_joints(q_a) for q_a in rest])
+        return Film(0.1 * forces_n, q, ends[:, None], loads[:, None])
+
+    def _end(self, q_a: FloatArray) -> FloatArray:
+        """Return the last link's origin (3,), m."""
+        update_kinematics(self.system.tree, self.with_joints(q_a), self._kin)
+        return self._kin.p[-1].copy()
+
     def height(self, q_a: FloatArray) -> float:
         """Return the height of the last link's origin, m."""
-        update_kinematics(self.system.tree, self.with_joints(q_a), self._kin)
-        return float(self._kin.p[-1, 2])
+        return float(self._end(q_a)[2])
 
     def weight_torque(self, q_a: FloatArray) -> FloatArray:
         """Return -g(q_a) (n_a,)."""
@@ -117,7 +132,12 @@ def external_torques(settings: Settings) -> ExampleResult:
         "u_rad": u,
     }
     plots = {"external_torques": partial(_draw, arm.system.joint_names, sag_m, rest[-1] - u, heavy - u)}
-    return ExampleResult(rows, figures, arrays, plots)
+    return ExampleResult(rows, figures, arrays, plots, {"external_torques": partial(_write_film, arm)})
+
+
+def _write_film(arm: LoadedArm, folder: Path) -> Path:
+    shown = "the load at the last link, 10 N more each second"
+    return write_animation("external_torques", arm.system, arm.film(SHOWN_N), folder, shown=shown)
 
 
 def _draw(names: tuple[str, ...], sag_m: FloatArray, loaded: FloatArray, heavy: FloatArray) -> "Figure":

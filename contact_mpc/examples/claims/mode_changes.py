@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from contact_mpc.examples.film import write_animation
 from contact_mpc.examples.parallel_gripper import SLIDING_END_S, SLIDING_START_S, fingers, simulate_gripper
 from contact_mpc.examples.plotting import BLUE, GREEN, GREY, ORANGE, RED, label, mark_times, new_figure
 from contact_mpc.examples.result import ExampleResult, Row, Settings, check_allowed
-from contact_mpc.examples.trajectory import Trajectory, write_animation
+from contact_mpc.examples.trajectory import Trajectory
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.settings.arrays import FloatArray
 

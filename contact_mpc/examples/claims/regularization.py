@@ -7,15 +7,27 @@ regularisation carries in place of the contact shrinks as epsilon.
 """
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
+from contact_mpc.examples.film import write_animation
 from contact_mpc.examples.parallel_gripper import fit_order
 from contact_mpc.examples.plotting import BLUE, GREY, ORANGE, label, new_figure
-from contact_mpc.examples.pusher_1d import GAP_M, H_S, MASS_KG, RADIUS_M, STIFFNESS_N_PER_M
+from contact_mpc.examples.pusher_1d import (
+    GAP_M,
+    H_S,
+    MASS_KG,
+    PUSH_H_S,
+    PUSH_M_S,
+    PUSH_S,
+    RADIUS_M,
+    STIFFNESS_N_PER_M,
+)
 from contact_mpc.examples.result import ExampleResult, Row, Settings, check_allowed
+from contact_mpc.examples.trajectory import simulate
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.settings.arrays import FloatArray
 
@@ -26,6 +38,7 @@ FORMULATIONS = ("qp", "socp", "lcp")
 EPSILONS = np.logspace(-9, 0, 19)
 FREE_M = 0.05  # displacement of the pusher's command
 TOLERANCE_M = 1e-7
+SHOWN = {"regularization_default": 1e-6, "regularization_mason": 1.0}  # pages, and their epsilon
 
 
 def block_displacement(epsilon: FloatArray, h_s: float) -> FloatArray:
@@ -71,7 +84,17 @@ def regularization(settings: Settings) -> ExampleResult:
         "condition": condition_of_Q,
         "unbalanced_force_n": unbalanced_n,
     }
-    return ExampleResult(rows, figures, arrays, {"regularization": partial(_draw, arrays, h_s)})
+    pages = {name: partial(_write_push, name, epsilon, formulation, q) for name, epsilon in SHOWN.items()}
+    return ExampleResult(rows, figures, arrays, {"regularization": partial(_draw, arrays, h_s)}, pages)
+
+
+def _write_push(name: str, epsilon: float, formulation: str, q: FloatArray, folder: Path) -> Path:
+    """Play a steady push: what the contact presses with is what inertia takes, less of it the smaller epsilon is."""
+    dynamics = ContactDynamics(
+        load_system("pusher_1d"), formulation, h_s=PUSH_H_S, regularization="quasistatic", epsilon=epsilon
+    )
+    run = simulate(dynamics, q, lambda t: q[1:] + PUSH_M_S * t, PUSH_S, keep_unbalanced=True)
+    return write_animation(name, dynamics.system, run, folder)
 
 
 def _draw(found: dict[str, FloatArray], h_s: float) -> "Figure":

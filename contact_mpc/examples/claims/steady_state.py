@@ -10,6 +10,7 @@ The slides show figures (a) and (b) without numbers; these are ours.
 """
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.examples.parallel_gripper import fit_order
 from contact_mpc.examples.plotting import BLUE, GREY, ORANGE, RED, label, new_figure
 from contact_mpc.examples.result import ExampleResult, Row, Settings, check_allowed
+from contact_mpc.examples.trajectory import write_run
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.settings.arrays import FloatArray
 
@@ -30,6 +32,7 @@ SIZES_RAD = np.logspace(-3.0, -0.7, 8)
 ORDER_UP_TO_RAD = 0.05
 TANK_J, SWING_M, SWING_RAD_S, LOAD_NS_M, H_S, DURATION_S = 0.05, 0.1, 10.0, 20.0, 0.005, 2.0
 CLOSED_M = 1e-6
+PRESS_S = 2.0  # of the animation
 # Planar hand and disc: (y, z, turn) of the disc, joints beside it, and a command that presses on it.
 NEAR_Q = (-0.005, 0.356, 0.0, -0.569, -1.240, 0.192, 2.223)
 PRESSING_U = (-0.644, -1.348, 0.251, 2.273)
@@ -106,7 +109,21 @@ def steady_state(settings: Settings) -> ExampleResult:
     }  # fmt: skip
     arrays = {"sizes_rad": SIZES_RAD, **found, "drawn_j": drawn, "drawn_with_tank_j": governed}
     plots = {"steady_state": partial(_draw, found, (drawn, governed), (command, governed_command))}
-    return ExampleResult(rows, figures, arrays, plots)
+    return ExampleResult(rows, figures, arrays, plots, {"steady_state": _write_press})
+
+
+def _write_press(folder: Path) -> Path:
+    """Play (a): fingers that touch the disc are told to go into it, further and further."""
+    dynamics = ContactDynamics(load_system("planar_hand_ball"), "socp", h_s=0.02)
+    q, inwards = touching_fingers()
+    return write_run(
+        "steady_state",
+        dynamics,
+        q,
+        lambda t: q[-len(inwards) :] + t / PRESS_S * SIZES_RAD[-1] * inwards,
+        PRESS_S,
+        folder,
+    )
 
 
 def _draw(

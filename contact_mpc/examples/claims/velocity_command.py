@@ -7,6 +7,7 @@ that lift it leave the grip open. With a spring between command and joint (`para
 """
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from contact_mpc.dynamics.analysis.velocity_command import (
 )
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.dynamics.exact.step_problem import StepProblem
+from contact_mpc.dynamics.smoothed.newton import make_newton, measure_gaps
+from contact_mpc.examples.film import Film, write_animation
 from contact_mpc.examples.parallel_gripper import start
 from contact_mpc.examples.plotting import BLUE, GREY, ORANGE, RED, label, new_figure
 from contact_mpc.examples.result import ExampleResult, Row, Settings, check_allowed
@@ -30,14 +33,21 @@ if TYPE_CHECKING:
 
 STEP_M, SIDE_M, HEIGHT_M = 1e-3, 1.0, 0.1
 SLOPES = np.linspace(-2.4, 2.4, 61)
+SHOWN_SLOPE, SHOWN_STEPS, SHOWN_STEP_S = 0.1, 400, 0.01
 W = np.diag([1.0, 1.0, (SQUARE_SUPPORT * SIDE_M) ** 2])
+
+
+def touching_start(dynamics: ContactDynamics, height_m: float) -> FloatArray:
+    """Return q with the pusher at the box's left face, above its centre."""
+    q = np.array([0.0, 0.0, 0.0, -SIDE_M, height_m])
+    q[3] += dynamics.step(q, q[3:]).gaps[0]
+    return q
 
 
 def pusher_contact(height_m: float) -> StepProblem:
     """Return the contact of a pusher at the box's left face, above its centre."""
     dynamics = ContactDynamics(load_system("planar_pushing"), "lcp")
-    q = np.array([0.0, 0.0, 0.0, -SIDE_M, height_m])
-    q[3] += dynamics.step(q, q[3:]).gaps[0]
+    q = touching_start(dynamics, height_m)
     return dynamics.assemble(q, q[3:])
 
 
@@ -94,7 +104,30 @@ def velocity_command(settings: Settings) -> ExampleResult:
     }  # fmt: skip
     arrays = {"slopes": SLOPES, "slip_m": slips, "turn_rad": turns, "vote": votes}
     plots = {"velocity_command": partial(_draw, slips, turns, (low, high), mu)}
-    return ExampleResult(rows, figures, arrays, plots)
+    return ExampleResult(rows, figures, arrays, plots, {"velocity_command": _write_push})
+
+
+def push_on(slope: float) -> Film:
+    """Return a push in one direction, step after step; the force's size is free, so its direction alone is shown."""
+    dynamics = ContactDynamics(load_system("planar_pushing"), "lcp")
+    watcher, q, d_a = make_newton(dynamics.model), touching_start(dynamics, HEIGHT_M), STEP_M * np.array([1.0, slope])
+    rows = []
+    for k in range(SHOWN_STEPS):
+        problem = dynamics.assemble(q, q[3:])
+        found = push_by_velocity(problem, d_a, W)
+        measure_gaps(dynamics.model, watcher, q)
+        force = np.zeros_like(watcher.con.p)
+        force[problem.pair] = dynamics.model.pairs.sign[problem.pair, None] * found.force
+        force /= max(np.linalg.norm(force, axis=1).max(), 1e-300)
+        rows.append((k * SHOWN_STEP_S, q.copy(), watcher.con.p.copy(), force))
+        q = q + np.concatenate([found.d_u, d_a])
+    times_s, configurations, points, forces = (np.array(column) for column in zip(*rows, strict=True))
+    return Film(times_s, configurations, points, forces)
+
+
+def _write_push(folder: Path) -> Path:
+    shown = "the direction of the contact's force on the box (its size is free)"
+    return write_animation("velocity_command", load_system("planar_pushing"), push_on(SHOWN_SLOPE), folder, shown=shown)
 
 
 def _draw(slips: FloatArray, turns: FloatArray, cone: tuple[float, float], mu: float) -> "Figure":

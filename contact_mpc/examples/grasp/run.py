@@ -11,12 +11,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from contact_mpc.errors import InputError
+from contact_mpc.examples.film import Film
 from contact_mpc.examples.grasp.grippers import MASS_KG, Grasp
+from contact_mpc.plants.penalty.clip import CENTRE
 from contact_mpc.plants.penalty.engine import PenaltyEngine
 from contact_mpc.plants.penalty.parameters import PenaltyParameters
 from contact_mpc.settings.arrays import FloatArray
 
 STEP_S, GRIP_N = 1e-3, 20.0
+THING_BODY = 0  # objects come first in a system
 COORDINATION_N_PER_M, DAMPING_NS_PER_M = 2000.0, 20.0
 SLIDE_N_PER_M, SLIDE_NS_PER_M = 1e5, 1e3
 MARGIN_M = 2e-4
@@ -52,11 +55,18 @@ class Law:
 
 @dataclass
 class Record:
-    """What a run showed, per sample: time, forces of the fingers (k,), the object's position, its kinetic energy."""
+    """What a run showed, per sample: time, forces of the fingers (k,), the object's position, its kinetic energy.
+
+    Of the penalty engine also all that a film shows: q (n_q,), where each pair touches (n_p, 3), m, and the force on
+    the object there (n_p, 3), N.
+    """
 
     times_s: list[float] = field(default_factory=list)
     forces_n: list[FloatArray] = field(default_factory=list)
     position_m: list[FloatArray] = field(default_factory=list)
+    q: list[FloatArray] = field(default_factory=list)
+    point_m: list[FloatArray] = field(default_factory=list)
+    load_n: list[FloatArray] = field(default_factory=list)
     energy_j: list[float] = field(default_factory=list)
     expected_j: list[float] = field(default_factory=list)
     slide_m: list[float] = field(default_factory=list)
@@ -70,6 +80,22 @@ class Record:
         p[:, 0] -= np.array(self.slide_m)
         held = np.array(self.times_s) >= 2.0 * RAMP_S
         return float(np.linalg.norm(p[held] - p[held][0], axis=1).max()) if np.any(held) else float("inf")
+
+    @property
+    def film(self) -> Film:
+        """What a page plays."""
+        return Film(np.array(self.times_s), np.array(self.q), np.array(self.point_m), np.array(self.load_n))
+
+    def keep_contacts(self, engine: PenaltyEngine) -> None:
+        """Keep q, places and forces of the state now; pairs that do not touch lie at the object's origin."""
+        rows, pairs = engine.work.rows, engine.scene.pairs
+        is_touching = rows[:, :1] > 0.0
+        sign = np.where(pairs[:, 2:3] == THING_BODY, 1.0, -1.0)
+        self.q.append(engine.q.copy())
+        self.point_m.append(np.where(is_touching, rows[:, CENTRE], engine.q[4:7]))
+        self.load_n.append(
+            np.where(is_touching, sign * (engine.work.wrenches[:, :3] + engine.work.wrenches[:, 3:6]), 0.0)
+        )
 
     @property
     def energy_ratio(self) -> float:
@@ -157,3 +183,4 @@ def _store(
     record.energy_j.append(0.5 * MASS_KG * float(dp @ dp) + 0.5 * float(omega @ inertia @ omega))
     record.expected_j.append(0.5 * MASS_KG * law.slide(t_s)[1] ** 2)
     record.slide_m.append(slide)
+    record.keep_contacts(engine)
