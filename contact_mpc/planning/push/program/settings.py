@@ -73,6 +73,10 @@ class ContactImplicitSettings(BaseModel):
     limit_share: float = Field(
         default=1.0, gt=0.0, le=1.0, description="share of the URDF's torque and velocity limits that a plan may use"
     )
+    starts: Literal["one_hit", "relaxed"] = Field(
+        default="one_hit",
+        description="what is solved from a guess: its one hit, and the relaxed program where that fails, or always",
+    )
     relaxations: tuple[float, ...] = Field(
         default=(1e-2,), min_length=1, description="sigma of the relaxed complementarity, one search after the other"
     )
