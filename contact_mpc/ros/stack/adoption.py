@@ -24,6 +24,8 @@ PR_SET_CHILD_SUBREAPER = 36
 PADDING = 8192  # bytes for the command line that a node shows
 FREE = ("ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE", "FASTRTPS_DEFAULT_PROFILES_FILE", PARENT_VARIABLE)
 VOLATILE = ("PYTEST_CURRENT_TEST", "LINES", "COLUMNS")  # what no import reads
+# What imports set by themselves (joblib does), in a nursery too, and in a command after its nursery has begun.
+SET_BY_IMPORTS = ("KMP_INIT_AT_FORK",)
 ANSWER_LIMIT_S = 120.0  # imports on a busy machine
 _lock = threading.Lock()
 
@@ -140,4 +142,4 @@ def _close() -> None:
 
 def _imported(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that imports may read."""
-    return {key: value for key, value in environment.items() if key not in (*FREE, *VOLATILE)}
+    return {key: value for key, value in environment.items() if key not in (*FREE, *VOLATILE, *SET_BY_IMPORTS)}

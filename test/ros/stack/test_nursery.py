@@ -90,6 +90,17 @@ def test_a_variable_that_imports_may_read_has_a_nursery_of_its_own(
     assert not before.fits(node_environment())
 
 
+def test_a_command_that_imports_everything_keeps_its_nursery() -> None:
+    """joblib sets a variable when it is imported: the nursery that had begun before was closed for a second one."""
+    code = (
+        "from contact_mpc.ros.stack import adoption; adoption.prepare(); first = adoption._nursery;"
+        "from contact_mpc.ros.stack.nursery import SHARED, import_shared; import_shared(SHARED);"
+        "import contact_mpc.cli.run.run, contact_mpc.planning.trajopt.task;"
+        "adoption.prepare(); assert adoption._nursery is first"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=HANG_S)
+
+
 ORCHESTRATOR = """
 import sys, time
 from pathlib import Path
