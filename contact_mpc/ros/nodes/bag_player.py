@@ -124,7 +124,7 @@ class BagPlayerNode(ContactNode):
             self._wait(executor, lambda: self._watch.has_reference, REFERENCE_TIMEOUT_S, "the tracker's reference")
         self._pace(executor, receive_ns)
         self._publishers_by_key[key].publish(data)
-        executor.spin_once(timeout_sec=0.0)
+        self.handle_events(executor)
         stamp_ns = read_stamp_ns(data)
         if self.config.clock == "lockstep" and key == "joint_states" and stamp_ns in self._plans:
             what = f"the plan of {stamp_ns * 1e-9:.3f} s"

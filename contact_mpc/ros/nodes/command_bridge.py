@@ -166,7 +166,7 @@ class CommandBridgeNode(ContactNode):
         now_ns = time.monotonic_ns()
         if now_ns >= self._next_service_ns:
             self._next_service_ns = now_ns + SERVICE_PERIOD_NS
-            executor.spin_once(timeout_sec=0.0)
+            self.handle_events(executor, 1)
         if now_ns >= self._next_garbage_ns:
             self._next_garbage_ns = now_ns + GARBAGE_PERIOD_NS
             gc.collect()

@@ -25,6 +25,7 @@ from contact_mpc.errors import ConfigError, ContactMpcError, StackError
 from contact_mpc.ros.messages.qos import TOPICS, qos_profile
 from contact_mpc.ros.runtime.parameters import NodeConfig, change_config, declare_config
 from contact_mpc.ros.runtime.realtime import give_way
+from contact_mpc.ros.runtime.waiting_events import WaitingEvents
 from contact_mpc.settings.tunable import tunable_names
 
 SPIN_TIMEOUT_S = 0.1
@@ -55,6 +56,7 @@ class ContactNode(LifecycleNode):
         self.exit_code = 0
         self.is_stopping = False
         self._topic_entities: list[Publisher | Subscription] = []
+        self._waiting_events = WaitingEvents()
         self._tunable: tuple[str, ...] = ()
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._take_parameters)
@@ -245,15 +247,13 @@ class ContactNode(LifecycleNode):
         """Handle what has arrived; called in a loop by the process. Nodes with a loop of their own override it."""
         executor.spin_once(timeout_sec=SPIN_TIMEOUT_S)
 
-    @staticmethod
-    def handle_events(executor: Executor) -> None:
-        """Handle what waits at the executor, from a loop of one's own: it hands over one event at a time.
+    def handle_events(self, executor: Executor, most: int = EVENTS_AT_ONCE) -> None:
+        """Handle what waits at the executor, from a loop of one's own.
 
         With simulated time /clock alone is a hundred events a second or more, so one event for each turn of a slow
         loop is not enough: the rest would queue up, and services would be answered later and later.
         """
-        for _ in range(EVENTS_AT_ONCE):
-            executor.spin_once(timeout_sec=0.0)
+        self._waiting_events.handle(executor, most)
 
     def fail(self, reason: str) -> None:
         """End the process with a non-zero exit code after one line of explanation, in the log and in /diagnostics."""
