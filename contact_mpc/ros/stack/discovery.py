@@ -11,7 +11,11 @@ A participant that starts drops the first answers of those already there, becaus
 they repeat theirs only every 3 s. So with this profile each announces itself ten times a second while a stack starts,
 and at the usual rate from then on.
 
-In the range SUBNET the profile does the same on all interfaces: no shared memory either.
+Before a writer may send a reliable message again it lets a time pass (nackSupressionDuration), 0 by default, at whose
+end another thread wakes up: for every message and reader, eight times in a step of 1 ms of lockstep. On the loopback,
+where hardly anything is lost, it is 20 ms, counted from the first message: 50 times a second.
+
+In the range SUBNET the profile does the same on all interfaces, without that time: no shared memory either.
 """
 
 import os
