@@ -12,8 +12,8 @@ they repeat theirs only every 3 s. So with this profile each announces itself te
 and at the usual rate from then on.
 
 Before a writer may send a reliable message again it lets a time pass (nackSupressionDuration), 0 by default, at whose
-end another thread wakes up: for every message and reader, eight times in a step of 1 ms of lockstep. On the loopback,
-where hardly anything is lost, it is 20 ms, counted from the first message: 50 times a second.
+end another thread wakes up: for every message and reader, 13 times in a step of 1 ms of lockstep. On the loopback,
+where hardly anything is lost, it is 20 ms, counted from the first message, and a lost one may come that much later.
 
 In the range SUBNET the profile does the same on all interfaces, without that time: no shared memory either.
 """
