@@ -60,15 +60,26 @@ def closest_pair_per_finger(fingers: IntArray, gaps: FloatArray, reach_m: float)
     return np.array(sorted(best.values()), dtype=np.int64)
 
 
-def touching_rows(pairs: Pairs, gaps: FloatArray, rows: IntArray) -> IntArray:
-    """Return, for each of rows (n,), the closest row of the same two shapes; itself where none is closer.
+def link_rows(system: System) -> IntArray:
+    """Return, per contact (n_c,), the number of the two links that it is between, 0 .. count - 1."""
+    shapes = [
+        tuple(system.geometries[g] for g in (system.pairs[item.pair].geometry_a, system.pairs[item.pair].geometry_b))
+        for item in system.contacts
+    ]
+    names = [tuple((shape.owner, shape.link) for shape in pair) for pair in shapes]
+    numbers = {name: k for k, name in enumerate(dict.fromkeys(names))}
+    return np.array([numbers[name] for name in names], dtype=np.int64)
 
-    Two shapes have as many rows as they may have points. Which of them are used, the others having an infinite gap, and
-    which is closest changes as the shapes roll on each other.
+
+def touching_rows(links: IntArray, gaps: FloatArray, rows: IntArray) -> IntArray:
+    """Return, for each of rows (n,), the closest contact of the same two links; itself where none is closer.
+
+    Two links have as many contacts as they may have points. Which of them are used, the others having an infinite gap,
+    and which is closest changes as they roll on each other. links is (n_c,) of `link_rows`, gaps is (n_c,).
     """
     found = rows.copy()
     for i, c in enumerate(rows):
-        same = np.flatnonzero((pairs.geom_a == pairs.geom_a[c]) & (pairs.geom_b == pairs.geom_b[c]))
+        same = np.flatnonzero(links == links[c])
         closest = same[np.argmin(gaps[same])]
         found[i] = closest if gaps[closest] < gaps[c] else c
     return found

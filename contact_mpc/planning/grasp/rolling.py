@@ -48,7 +48,7 @@ def roll_along(
 ) -> RollingPath:
     """Follow the objects' path (n, n_q_u), which starts at q_start, with the contacts `pairs` rolling.
 
-    A contact goes on with another point of the same two shapes where they roll onto it.
+    A contact goes on with another point of the same two links where they roll onto it.
     """
     scene = scene or make_scene(system)
     model, ws = scene.model, scene.newton
@@ -61,7 +61,7 @@ def roll_along(
         for step in range(substeps if k else 0):
             prepare_step(model, ws, q, q[system.n_q_u :].copy(), no_offset)
             gaps = ws.con.phi[pairs].copy() if gaps is None else gaps
-            pairs = touching_rows(model.pairs, ws.con.phi, pairs)
+            pairs = touching_rows(scene.links, ws.con.phi, pairs)
             target = np.concatenate([target_u, q[system.n_q_u :]])
             dq_u = system.difference(q, target)[: system.n_v_u] / (substeps - step)
             J = np.vstack([contact_jacobian(model.pairs, ws.con, c, system.n_v) for c in pairs])

@@ -13,6 +13,7 @@ from contact_mpc.planning.grasp.balance import Grasp
 from contact_mpc.planning.grasp.scene import make_scene
 
 TIP_M, CUBE_M, GAP_M = 0.02, 0.1, 3e-4
+TIPS = {"mesh": '<mesh filename="tip.obj"/>', "box": f'<box size="{TIP_M} {TIP_M} {TIP_M}"/>'}
 SYSTEM = """name: face
 friction: {default: 0.5}
 robots: [{name: finger, urdf: finger.urdf, joint_stiffness_nm_per_rad: 100.0, joint_damping_nms_per_rad: 1.0}]
@@ -29,9 +30,12 @@ def cube_mesh(side_m: float) -> str:
     return "\n".join([*lines, *(f"f {a} {b} {c}\nf {a} {c} {d}" for a, b, c, d in faces), ""])
 
 
-@pytest.fixture
-def flat_finger(tmp_path: Path) -> System:
-    """A cube, and a finger that slides along three axes and ends in a smaller cube, a mesh, flat on its face."""
+@pytest.fixture(params=TIPS)
+def flat_finger(tmp_path: Path, request: pytest.FixtureRequest) -> System:
+    """A cube, and a finger that slides along three axes and ends in a smaller cube, flat on its face.
+
+    Of a mesh the points are one pair of shapes, of a box those of its corners and edges are several.
+    """
     (tmp_path / "tip.obj").write_text(cube_mesh(TIP_M))
     (tmp_path / "cube.urdf").write_text(
         f'<robot name="cube"><link name="cube">{INERTIAL}<collision><geometry><box size="{CUBE_M} {CUBE_M} {CUBE_M}"/>'
@@ -39,7 +43,7 @@ def flat_finger(tmp_path: Path) -> System:
     )
     links, joints = '<link name="base"/>', ""
     for i, axis in enumerate(("1 0 0", "0 1 0", "0 0 1")):
-        tip = '<collision><geometry><mesh filename="tip.obj"/></geometry></collision>' if i == 2 else ""
+        tip = f"<collision><geometry>{TIPS[request.param]}</geometry></collision>" if i == 2 else ""
         links += f'<link name="link_{i}">{INERTIAL}{tip}</link>'
         parent = "base" if i == 0 else f"link_{i - 1}"
         joints += (
@@ -62,8 +66,8 @@ def test_a_finger_rolls_on_from_its_face_to_an_edge(
     system, scene = flat_finger, make_scene(flat_finger)
     q = np.array([1.0, 0, 0, 0, 0, 0, 0, 0.5 * (CUBE_M + TIP_M) + GAP_M, 0, 0])
     rolling.prepare_step(scene.model, scene.newton, q, q[7:].copy(), np.zeros(len(scene.model.mu)))
-    corners = np.flatnonzero(np.isfinite(scene.newton.con.phi))
-    assert len(corners) == 4
+    corners = np.flatnonzero(scene.newton.con.phi < 2.0 * GAP_M)
+    assert len(corners) >= 4
     held = Grasp(True, corners[:1], np.ones(1), np.ones(1), q[7:])
     monkeypatch.setattr(rolling, "compute_grasp", lambda *_args, **_options: held)
     angles = np.deg2rad(np.linspace(0.0, turn_deg, 13))
@@ -76,16 +80,10 @@ def test_a_finger_rolls_on_from_its_face_to_an_edge(
             assert scene.newton.con.phi.min() == pytest.approx(GAP_M, abs=1e-4)
 
 
-def test_rows_of_other_shapes_never_take_over(flat_finger: System) -> None:
-    pairs = make_scene(flat_finger).model.pairs
-    gaps = np.full(len(pairs.mu), np.inf)
-    gaps[2:4] = 0.2, 0.1
-    assert touching_rows(pairs, gaps, np.array([1, 2])).tolist() == [3, 3]
-    others = pairs._replace(geom_a=pairs.geom_a + (np.arange(len(gaps)) == 3))
-    assert touching_rows(others, gaps, np.array([1])).tolist() == [2]
+def test_rows_of_other_links_never_take_over() -> None:
+    links, gaps = np.array([0, 0, 1, 1]), np.array([0.3, np.inf, 0.2, 0.1])
+    assert touching_rows(links, gaps, np.array([1, 2])).tolist() == [0, 3]
 
 
-def test_rows_that_are_as_near_stay(flat_finger: System) -> None:
-    pairs = make_scene(flat_finger).model.pairs
-    rows = np.arange(len(pairs.mu))
-    np.testing.assert_array_equal(touching_rows(pairs, np.ones(len(rows)), rows), rows)
+def test_rows_that_are_as_near_stay() -> None:
+    np.testing.assert_array_equal(touching_rows(np.zeros(4, dtype=np.int64), np.ones(4), np.arange(4)), np.arange(4))
