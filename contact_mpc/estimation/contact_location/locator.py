@@ -114,8 +114,9 @@ class ContactLocator:
         return chains
 
     def warm_up(self) -> None:
-        """Compile, or load what is compiled."""
+        """Compile, or load what is compiled: a touch shall not wait for it."""
         self.locate(self.system.q_default[self.system.n_q_u :], np.full(self.system.n_a, 1.0))
+        thin(np.zeros((1, WIDTH)), 1, self.surfaces, self.spacing)  # where these torques had no explanation
 
     def locate(self, q_a: FloatArray, tau_ext: FloatArray) -> list[ChainContacts]:
         """Return what each chain's torques say.

@@ -1,9 +1,12 @@
 """All single contacts that explain torques: on an arm, on a hand, on a bar with one joint, and on bad input."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from patience import HANG_S
 
 from contact_mpc.errors import InputError, ModelError
 from contact_mpc.estimation.contact_location.config import LocationConfig
@@ -144,3 +147,31 @@ def test_bias_and_resolution_count_as_noise() -> None:
     config = LocationConfig(torque_noise_nm=0.03, torque_bias_nm=0.04, torque_resolution_nm=0.0)
     assert config.sigma_nm == pytest.approx(0.05)
     assert LocationConfig(torque_noise_nm=1e-9, torque_resolution_nm=0.12).sigma_nm == pytest.approx(0.12 / 12**0.5)
+
+
+WARM = """
+import sys
+from contact_mpc.estimation.contact_location.locator import ContactLocator
+from contact_mpc.estimation.contact_location.random_contacts import ContactDraw
+from contact_mpc.model.system_builder import load_system
+
+locator = ContactLocator(load_system("iiwa_box"))
+draw = ContactDraw(locator, ("link_5",), (20.0, 30.0), 0)
+q_a, contact = draw.configuration(), draw.contact()
+tau = draw.torques([contact])
+modules = [module for name, module in sys.modules.items() if name.startswith("contact_mpc.")]
+functions = [item for module in modules for item in vars(module).values() if hasattr(item, "overloads")]
+compiled = [item for item in functions if hasattr(item, "py_func")]
+locator.warm_up()
+before = {item.py_func.__qualname__: len(item.overloads) for item in compiled}
+(found,) = locator.locate(q_a, tau)
+after = {item.py_func.__qualname__: len(item.overloads) for item in compiled}
+assert found.status == "explained", found.status
+print({name: count for name, count in after.items() if count > before[name]})
+"""
+
+
+def test_the_first_touch_waits_for_no_compiler() -> None:
+    """What explains a touch had not been called by the warm-up: four seconds in a state estimator, once."""
+    done = subprocess.run([sys.executable, "-c", WARM], capture_output=True, text=True, timeout=HANG_S, check=False)
+    assert done.stdout.strip() == "{}", done.stdout + done.stderr
