@@ -35,6 +35,7 @@ from contact_mpc.importing.prepare import JointOptions
 from contact_mpc.importing.task import new_task, read_turn, require_robot
 from contact_mpc.loop.config import load_loop_config
 from contact_mpc.plants.registry import PLANTS
+from contact_mpc.settings.extras import require_packages
 from contact_mpc.settings.file_access import write_text
 from contact_mpc.settings.plain_values import to_plain
 from contact_mpc.task.node_parameters import default_parameter_file
@@ -83,6 +84,7 @@ def generality(
     """Bring hands and objects together: grasp search, plan, disturbed trials; two minutes of CPU time per cell."""
     require_writable(report)
     PLANTS.require(plant)
+    require_packages("study generality, whose starts are held in physics,", "mujoco")
     read_turn(turn)
     for thing in objects or ():
         make_object(thing, None)  # refuses what cannot be before anything runs

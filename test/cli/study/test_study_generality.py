@@ -11,6 +11,7 @@ from contact_mpc.errors import ConfigError
 from contact_mpc.evaluation.starts.find_start import FoundStart
 from contact_mpc.planning.start_posture import make_search
 from contact_mpc.report.study_report import write_generality_report
+from contact_mpc.settings import extras
 from contact_mpc.task.task import TaskConfig, load_task
 
 OPTIONS = CellOptions(trials=4, seed=0, samples=2, turn="z:30", plant="drake")
@@ -55,6 +56,17 @@ def test_what_cannot_be_is_refused_before_anything_runs(
     monkeypatch.setattr(generality, "compile_first", lambda _: pytest.fail("compiled before it read its options"))
     with pytest.raises(ConfigError, match="nonsense"):
         generality.generality(**given, folder=tmp_path / "cells")
+    assert not (tmp_path / "cells").exists()
+
+
+def test_a_missing_package_of_the_search_is_asked_for_before_any_cell_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = extras.find_spec
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "mujoco" else find(name))
+    monkeypatch.setattr(generality, "compile_first", lambda _: pytest.fail("compiled before it asked for packages"))
+    with pytest.raises(ConfigError, match="study generality.* needs mujoco; install with"):
+        generality.generality(folder=tmp_path / "cells")
     assert not (tmp_path / "cells").exists()
 
 
