@@ -24,7 +24,7 @@ from contact_mpc.model.system_config import SystemConfig
 from contact_mpc.settings.resources import resource
 from contact_mpc.settings.yaml_files import read_yaml, validate
 
-USUAL_TURN = "z:30"
+USUAL_TURN, ANY = "z:30", "any"
 DEG_PER_S = 10.0
 LEAST_DURATION_S, HOLD_S = 2.0, 2.0
 TOLERANCE_DEG, TOLERANCE_MM = 5.0, 5.0
@@ -43,18 +43,19 @@ class NewTask:
 
 
 def read_turn(text: str) -> tuple[tuple[float, float, float], float]:
-    """Return axis and angle (deg) of AXIS:DEG, e.g. z:30 or -y:20."""
+    """Return axis and angle (deg) of AXIS:DEG, e.g. z:30 or -y:20; of any:DEG zeros in place of the axis."""
     name, _, number = text.partition(":")
-    axis = {"x": 0, "y": 1, "z": 2}.get(name.lstrip("+-"))
+    axis = {"x": 0, "y": 1, "z": 2, ANY: 3}.get(name.lstrip("+-"))
     try:
         angle = float(number)
     except ValueError:
         angle = np.nan
     if axis is None or not 0.0 < abs(angle) <= 180.0:
         raise ConfigError(
-            f"--turn {text}: expected AXIS:DEG with an axis x, y or z of the world and up to 180, e.g. z:30"
+            f"--turn {text}: expected AXIS:DEG with an axis x, y or z of the world, or {ANY} for the axis that a grasp "
+            f"allows, and up to 180, e.g. z:30"
         )
-    x, y, z = (-1.0 if name.startswith("-") else 1.0) * np.eye(3)[axis] + 0.0
+    x, y, z = (-1.0 if name.startswith("-") else 1.0) * np.eye(4)[axis, :3] + 0.0
     return (float(x), float(y), float(z)), angle
 
 
@@ -72,6 +73,8 @@ def new_task(
         What was asked for cannot be; one line that names the file and what to do.
     """
     axis, angle = ((0.0, 0.0, 1.0), 0.0) if push and not turn else read_turn(turn or USUAL_TURN)
+    if push and not any(axis):
+        raise ConfigError(f"--turn {turn}: a push needs an axis x, y or z of the world, e.g. z:30")
     item = make_object(thing, mass_kg)
     robots_file, notes = _robot_system(robot, into, options)
     robots = _robots(robots_file, into)
@@ -104,9 +107,12 @@ def _turn_part(
     """Return a turn among the fingertips."""
     place = place_object(alone, robot, tips, item.half_extent_m, seed)
     duration = max(LEAST_DURATION_S, round(abs(angle) / DEG_PER_S, 1))
+    goal = f"{{rotation_axis: {list(axis)}, rotation_deg: {angle:g}}}   # axis of the world"
+    if not any(axis):
+        goal = f"{{rotation_deg: {abs(angle):g}, is_free: true}}   # axis and way are those of the grasp that is found"
     lines = [
         f"description: turn a {item.name} of {1e3 * item.mass_kg:.0f} g by {angle:g} degrees",
-        f"goal: {{rotation_axis: {list(axis)}, rotation_deg: {angle:g}}}   # axis of the world",
+        f"goal: {goal}",
         f"duration_s: {duration}",
     ]
     return TaskPart([float(value) for value in place], "where the fingertips reach it", lines)

@@ -2,12 +2,20 @@
 
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from contact_mpc.errors import PlanError
 from contact_mpc.optimisation.trajectory import TrajoptConfig
+from contact_mpc.planning.grasp.free_turn import free_turns
 from contact_mpc.planning.grasp.grasp_config import GraspSearchConfig
-from contact_mpc.planning.grasp.search import GraspSearch, Hold
+from contact_mpc.planning.grasp.scene import make_scene
+from contact_mpc.planning.grasp.search import Course, Courses, GraspCandidate, GraspSearch, Hold
 from contact_mpc.planning.trajopt.task import object_path
-from contact_mpc.task.task import TaskConfig
+from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.task.task import Goal, TaskConfig
+
+MOST_CONTINUED = 5.0  # a turn is continued to so many times the angle at which its fingers stop
 
 
 def make_search(
@@ -19,13 +27,45 @@ def make_search(
 ) -> GraspSearch:
     """Return the search about the start of a task for postures that serve its turns, and that `hold` holds."""
     config = config or GraspSearchConfig()
-    turns = [_further(task.about(axis), config.turn_share) for axis in task.axes or ("",)]
+    if task.goal.is_free:
+        config = config.model_copy(update={"draws_fingers": True})
     return GraspSearch(
-        task.system, task.start_q,
-        lambda q: [object_path(turn, q, config.instants)[:, : task.system.n_q_u] for turn in turns],
+        task.system, task.start_q, _free_courses(task, config) if task.goal.is_free else _given_course(task, config),
         seed, minimum_force_n=float(task.planner.get("minimum_force_n", 1.0)),
         friction=_cone_friction(task), spread_rad=spread_rad, hold=hold, config=config,
     )  # fmt: skip
+
+
+def _given_course(task: TaskConfig, config: GraspSearchConfig) -> Courses:
+    """Return what gives the paths of all turns of a task, whatever the grasp."""
+    turns = [_further(task.about(axis), config.turn_share) for axis in task.axes or ("",)]
+    return lambda q, _pairs: [Course([_path(turn, q, config) for turn in turns])]
+
+
+def _free_courses(task: TaskConfig, config: GraspSearchConfig) -> Courses:
+    """Return what gives the turns by the task's angle that a grasp allows, each continued to its whole angle."""
+    scene, angle_rad = make_scene(task.system), float(np.deg2rad(abs(task.goal.angle_deg)))
+
+    def courses(q: FloatArray, pairs: NDArray[np.int64]) -> list[Course]:
+        found = []
+        for turn in free_turns(task.system, scene, q, pairs, config.turn_share * angle_rad):
+            share = angle_rad / turn.angle_rad
+            if share <= MOST_CONTINUED:  # the search then tells how far of it the fingers roll
+                goal = Goal(turn.axis_W, float(np.rad2deg(angle_rad)), share * turn.way_m, is_free=True)
+                path = _path(_further(replace(task, goal=goal), config.turn_share), q, config)
+                found.append(Course([path], goal))
+        return found
+
+    return courses
+
+
+def _path(task: TaskConfig, q: FloatArray, config: GraspSearchConfig) -> FloatArray:
+    return object_path(task, q, config.instants)[:, : task.system.n_q_u]
+
+
+def at_start(task: TaskConfig, start: GraspCandidate) -> TaskConfig:
+    """Return the task from a posture that was found, to the goal that this one has."""
+    return replace(task, start_q=start.q, start_u=start.grasp.u, has_start=True, goal=start.goal or task.goal)
 
 
 def draw_start(task: TaskConfig, seed: int, config: GraspSearchConfig | None = None) -> TaskConfig:
@@ -40,7 +80,7 @@ def draw_start(task: TaskConfig, seed: int, config: GraspSearchConfig | None = N
     for _ in range(search.config.most_draws):
         candidate = search.sample()
         if candidate is not None:
-            return replace(task, start_q=candidate.q, start_u=candidate.grasp.u, has_start=True)
+            return at_start(task, candidate)
     draws = search.config.most_draws
     raise PlanError(f"{task.path}: none of {draws} postures (seed {seed}) balances the object; move its start")
 
@@ -53,4 +93,6 @@ def _cone_friction(task: TaskConfig) -> float:
 
 
 def _further(task: TaskConfig, share: float) -> TaskConfig:
-    return replace(task, goal=replace(task.goal, angle_deg=share * task.goal.angle_deg))
+    goal = task.goal
+    way_m = share * goal.translation_m if goal.is_free else goal.translation_m
+    return replace(task, goal=replace(goal, angle_deg=share * goal.angle_deg, translation_m=way_m))

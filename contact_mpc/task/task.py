@@ -53,6 +53,9 @@ class GoalConfig(_Frozen):
     rotation_axes: tuple[AxisName, ...] = Field(
         default=(), description="axes that an evaluation of the task turns about; none: only rotation_axis"
     )
+    is_free: bool = Field(
+        default=False, description="axis and translation are those of the grasp that `plan --grasp` finds"
+    )
     is_random: bool = Field(default=False, description="every trial of an evaluation draws its rotation from SO(3)")
 
 
@@ -101,11 +104,15 @@ class TaskFile(_Frozen):
 
 @dataclass(frozen=True)
 class Goal:
-    """Rotation of angle_deg about axis_W (3,) through the object's origin, then translation_m (3,)."""
+    """Rotation of angle_deg about axis_W (3,) through the object's origin, then translation_m (3,).
+
+    Of one that is free a search of starts takes the angle alone, and finds the others.
+    """
 
     axis_W: FloatArray
     angle_deg: float
     translation_m: FloatArray
+    is_free: bool = False
 
 
 @dataclass(frozen=True)
@@ -208,7 +215,9 @@ def load_task(name: str | Path) -> TaskConfig:
     axis = unit_vector(np.array(file.goal.rotation_axis))
     if axis is None:
         raise ConfigError(f"{path}: goal.rotation_axis = {file.goal.rotation_axis}; expected a direction")
-    goal = Goal(axis, file.goal.rotation_deg, np.array(file.goal.translation_m))
+    goal = Goal(axis, file.goal.rotation_deg, np.array(file.goal.translation_m), file.goal.is_free)
+    if goal.is_free and [item.mobility for item in system.config.objects] != ["free"]:
+        raise ConfigError(f"{path}: goal.is_free: allowed with one object that moves freely; give goal.rotation_axis")
     return TaskConfig(
         file.name,
         path,

@@ -104,3 +104,12 @@ def test_turn_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="expected AXIS:DEG"):
         read_turn(text)
     assert read_turn("-y:20") == ((0.0, -1.0, 0.0), 20.0)
+    assert read_turn("any:20") == ((0.0, 0.0, 0.0), 20.0)
+
+
+def test_the_axis_of_a_turn_may_be_left_to_the_grasp(tmp_path: Path) -> None:
+    found = new_task("allegro_ball", "ball:0.04", "any:25", "", tmp_path, None, NO_LIMITS, 0)
+    task = load_task(found.task_file)
+    assert task.goal.is_free and task.goal.angle_deg == 25.0 and not task.has_start
+    with pytest.raises(ConfigError, match="any:25: a push needs an axis"):
+        new_task("allegro_ball", "ball:0.04", "any:25", "", tmp_path, None, NO_LIMITS, 0, push="x:0.1")

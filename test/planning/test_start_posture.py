@@ -33,6 +33,17 @@ def test_plan_of_a_drawn_start_is_refused_unless_asked_for() -> None:
     np.testing.assert_array_equal(make_plan(drawn, must_hold=False).q[0], drawn.start_q)
 
 
+def test_a_free_turn_takes_axis_and_way_from_the_grasp_and_the_angle_from_the_task() -> None:
+    free = replace(TASK, goal=replace(TASK.goal, angle_deg=15.0, is_free=True), axes=())
+    drawn = task_grasp.draw_start(free, 0)
+    goal = drawn.goal
+    assert goal.is_free and goal.angle_deg == pytest.approx(15.0) and np.linalg.norm(goal.axis_W) == pytest.approx(1.0)
+    search = task_grasp.make_search(drawn, 0)
+    found = search.judge(drawn.start_q)
+    assert found is not None and found.goal is not None
+    np.testing.assert_allclose(found.goal.translation_m, goal.translation_m)
+
+
 def test_search_that_finds_no_posture_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(task_grasp.GraspSearch, "sample", lambda self: None)
     with pytest.raises(PlanError, match=r"none of 1 postures \(seed 3\) balances the object"):

@@ -20,7 +20,10 @@ def task(
         str, typer.Option(help="URDF, xacro, MJCF or PACKAGE:ROBOT; or a system file, or a name in config/systems.")
     ],
     thing: Annotated[str, typer.Option("--object", help=f"{OBJECTS} (m), or a mesh file.")],
-    turn: Annotated[str, typer.Option(help="AXIS:DEG about an axis of the world; z:30, with --push z:0.")] = "",
+    turn: Annotated[
+        str,
+        typer.Option(help="AXIS:DEG, x, y or z of the world, any: that of a grasp; z:30, with --push z:0."),
+    ] = "",
     push: Annotated[
         str, typer.Option(help="AXIS:METRES, e.g. x:0.1: an arm with a simple end pushes the object along a table.")
     ] = "",

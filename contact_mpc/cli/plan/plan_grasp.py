@@ -15,7 +15,8 @@ from rich.table import Table
 from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
 from contact_mpc.evaluation.starts.find_start import FoundStart, find_start, turns_to_try_deg
-from contact_mpc.evaluation.starts.start_file import replace_start, start_section, start_text
+from contact_mpc.evaluation.starts.start_file import goal_text, start_section, start_text, write_start
+from contact_mpc.planning.grasp.search import GraspCandidate
 from contact_mpc.task.task import TaskConfig
 
 MOST_REASONS = 6
@@ -49,22 +50,27 @@ def find_grasp(task: TaskConfig, options: GraspOptions, as_json: bool) -> NoRetu
     result = {**head, "goal_met": not refused, "refused": refused, **_grasp_figures(task, found)}
     result |= {"why_samples_failed": search.why()[:MOST_REASONS], "written": None, "interrupted": found.is_interrupted}
     if best is not None:
-        result |= _put_down(task, result, options, as_json, is_good=not refused)
+        result |= _put_down(task, found, best, result, options, as_json)
     emit(result, as_json, _grasp_table(result), to_stderr=True)
     raise typer.Exit(EXIT_INTERRUPTED if found.is_interrupted else EXIT_GOAL_MISSED if refused else 0)
 
 
 def _put_down(
-    task: TaskConfig, result: dict[str, Any], options: GraspOptions, as_json: bool, is_good: bool
+    task: TaskConfig,
+    found: FoundStart,
+    best: GraspCandidate,
+    result: dict[str, Any],
+    options: GraspOptions,
+    as_json: bool,
 ) -> dict[str, Any]:
     """Write the start into the task file where that was asked for and every turn was planned from it, else print it."""
     heading = f"seed {options.seed}, {result['samples']} samples, {result['spread_deg']:g} deg"
-    text = start_text(result["start"], heading)
-    if options.write and is_good:
-        replace_start(task.path, text)
+    if options.write and not found.refused:
+        write_start(task.path, task.system, best, found.grip_n, heading)
         return {"written": task.path}
     if not as_json:
-        Console(soft_wrap=True).print(text)
+        goal = "" if best.goal is None else goal_text(best.goal)
+        Console(soft_wrap=True).print(goal + start_text(result["start"], heading))
     return {}
 
 

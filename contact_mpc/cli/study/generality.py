@@ -25,7 +25,7 @@ from contact_mpc.evaluation.campaign import run_parallel
 from contact_mpc.evaluation.cases import make_cases
 from contact_mpc.evaluation.outcome_store import make_key
 from contact_mpc.evaluation.starts.find_start import find_start, turns_to_try_deg
-from contact_mpc.evaluation.starts.start_file import replace_start, start_section, start_text
+from contact_mpc.evaluation.starts.start_file import write_start
 from contact_mpc.evaluation.statistics import statistics_of, wilson_interval
 from contact_mpc.evaluation.summary import describe_worst, rates, solve_times
 from contact_mpc.evaluation.trial_run import EvaluationSpec, run_trial
@@ -199,7 +199,7 @@ def _provide_start(hand: str, thing: str, place: Path, options: CellOptions) -> 
     else:
         row |= {"held_in_plants": start.best.held, "turns_met": start.met, "fingers": len(start.best.grasp.pairs)}
         how = f"seed {options.seed}, {start.search.drawn} samples"
-        replace_start(task.path, start_text(start_section(task.system, start.best, start.grip_n), how))
+        write_start(task.path, task.system, start.best, start.grip_n, how)
     write_text(kept, json.dumps({"key": key, "row": to_plain(row)}, indent=1))
     return None if start.refused else task_file, row
 

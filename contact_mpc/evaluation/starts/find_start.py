@@ -18,7 +18,7 @@ from contact_mpc.evaluation.trial_run import Case
 from contact_mpc.evaluation.trials import Disturbance, disturbance_of, draw_trial
 from contact_mpc.planning.grasp.search import GraspCandidate, GraspSearch, search_grasp
 from contact_mpc.planning.methods import make_plan
-from contact_mpc.planning.start_posture import make_search
+from contact_mpc.planning.start_posture import at_start, make_search
 from contact_mpc.plants.common.perturbation import PlantPerturbation
 from contact_mpc.plants.common.sensors import SensorConfig
 from contact_mpc.settings.extras import require_packages
@@ -67,6 +67,12 @@ class FoundStart:
         """Whether no other search is worth its time."""
         return self.met >= ENOUGH_MET and self.held >= ENOUGH_HELD
 
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether the fingers stop on the way and have too few joints to lead the object about a given axis."""
+        best = self.best
+        return best is not None and best.fraction < 1.0 and best.goal is None and not self.search.leads_anywhere(best)
+
 
 def turns_to_try_deg(task: TaskConfig) -> float:
     """Return the half width of the turns of a start that are worth trying: 0 for balls, and about a start given."""
@@ -105,7 +111,7 @@ def find_start(
     require_packages("the search of a start, which holds it in physics,", "mujoco")
     found = find_with_grip(task, samples, seed, spread_rad, progress)
     grip_n = gentler_grip(task)
-    if not found.refused or found.is_interrupted or grip_n is None:
+    if not found.refused or found.is_interrupted or found.is_hopeless or grip_n is None:
         return found
     gentle = replace(task, planner={**task.planner, "minimum_force_n": grip_n})
     other = find_with_grip(gentle, samples, seed, spread_rad, progress, GENTLE_SEARCHES)
@@ -132,7 +138,7 @@ def find_with_grip(
     """Search with the task's own grip until a start is good enough; see `find_start`."""
     best = search_once(task, samples, (seed,), spread_rad, progress)
     for count in range(1, searches):
-        if best.is_interrupted or best.is_enough:
+        if best.is_interrupted or best.is_enough or best.is_hopeless:
             break
         found = search_once(task, samples, (seed, count), spread_rad, progress)
         best = replace(max(best, found, key=_worth), is_interrupted=found.is_interrupted)
@@ -165,7 +171,7 @@ def search_once(
         return FoundStart(search, "no posture holds the object")
     refused, cases = plan_turns(task, search.best)
     if refused:
-        return FoundStart(search, refused)
+        return FoundStart(search, refused + advise_turn(task, search, search.best))
     try:
         met = share_of_turns(cases)
     except KeyboardInterrupt:
@@ -198,12 +204,27 @@ def plan_turns(task: TaskConfig, start: GraspCandidate) -> tuple[str, tuple[Case
         ), ()
     cases = []
     for axis in task.axes or ("",):
-        turn = replace(task.about(axis), start_q=start.q, start_u=start.grasp.u, has_start=True)
+        turn = at_start(task.about(axis), start)
         try:
             cases.append(Case(turn, make_plan(turn)))
         except PlanError as error:
             return str(error), ()
     return "", tuple(cases)
+
+
+def advise_turn(task: TaskConfig, search: GraspSearch, start: GraspCandidate) -> str:
+    """Return which turn the fingers of a start can make, where they do not make the whole one; "" where it is open."""
+    turned_deg = float(np.floor(min(1.0, search.config.turn_share * start.fraction) * abs(task.goal.angle_deg)))
+    if start.fraction >= 1.0 or (search.leads_anywhere(start) and not task.goal.is_free):
+        return ""
+    if not task.goal.is_free:
+        return (
+            f"; the best turns it by {turned_deg:g} degrees: fingers with so few joints choose the axis themselves, "
+            f"`contact-mpc new task` with --turn any:{abs(task.goal.angle_deg):g}"
+        )
+    if turned_deg < 1.0:
+        return ""
+    return f"; the best turns it by {turned_deg:g} degrees: `contact-mpc new task` with --turn any:{turned_deg:g}"
 
 
 def describe_turns(met: float) -> str:

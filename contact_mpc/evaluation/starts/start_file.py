@@ -11,6 +11,7 @@ from contact_mpc.model.rotations import rpy_from_rotation
 from contact_mpc.model.system import System
 from contact_mpc.planning.grasp.search import GraspCandidate
 from contact_mpc.settings.file_access import write_text
+from contact_mpc.task.task import Goal
 from contact_mpc.version import __version__
 
 
@@ -33,9 +34,27 @@ def start_text(section: dict[str, Any], how: str) -> str:
     return f"start:   # by `contact-mpc plan --grasp` {__version__}, {how}\n" + text.partition("\n")[2]
 
 
-def replace_start(path: Path, block: str) -> None:
-    """Put the block in the place of the section `start` of a task file, or at its end."""
+def goal_text(goal: Goal) -> str:
+    """Return the section `goal` of a turn that is the grasp's own."""
+    section = {
+        "rotation_axis": np.round(goal.axis_W, 4).tolist(),
+        "rotation_deg": round(goal.angle_deg, 4),
+        "translation_m": np.round(goal.translation_m, 4).tolist(),
+        "is_free": True,
+    }
+    return "goal: " + yaml.safe_dump(section, sort_keys=False, default_flow_style=True, width=100000)
+
+
+def write_start(path: Path, system: System, start: GraspCandidate, grip_n: float | None, how: str) -> None:
+    """Put a start into a task file, and its goal where that is the grasp's own."""
+    if start.goal is not None:
+        replace_section(path, "goal", goal_text(start.goal))
+    replace_section(path, "start", start_text(start_section(system, start, grip_n), how))
+
+
+def replace_section(path: Path, key: str, block: str) -> None:
+    """Put the block in the place of a section of a task file, or at its end."""
     old = path.read_text(encoding="utf-8")
-    section = re.compile(r"^start:.*\n(?:(?:[ \t}].*)?\n)*", re.MULTILINE)
+    section = re.compile(rf"^{key}:.*\n(?:(?:[ \t}}].*)?\n)*", re.MULTILINE)
     new = section.sub(lambda _: block, old, count=1) if section.search(old) else f"{old.rstrip()}\n{block}"
     write_text(path, new)

@@ -59,6 +59,10 @@ class GraspSearchConfig(BaseModel):
     variation_rad: float = Field(
         default=0.06, gt=0.0, le=1.0, description="standard deviation of one of its rotation and of joints, rad"
     )
+    draws_fingers: bool = Field(
+        default=False, description="whether fingers that close are drawn for each posture, the others stay open"
+    )
+    open_draws: int = Field(default=10, ge=1, le=1000, description="postures of a finger that stays open, widest taken")
     instants: int = Field(default=8, ge=2, le=1000, description="of a path at which a posture must hold")
     turn_share: float = Field(
         default=1.1, ge=1.0, le=2.0, description="of the turns that a start must serve, so that it has some to spare"

@@ -29,10 +29,20 @@ from contact_mpc.planning.grasp.grasp_config import GraspSearchConfig
 from contact_mpc.planning.grasp.rolling import roll_along
 from contact_mpc.planning.grasp.scene import Scene, make_scene
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.task.task import Goal
 
 IntArray = NDArray[np.int64]
 BISECTIONS = 30
+Courses = Callable[[FloatArray, NDArray[np.int64]], list["Course"]]
 Hold = Callable[[list[tuple[FloatArray, FloatArray]]], float]
+
+
+@dataclass(frozen=True)
+class Course:
+    """Object paths [(n, n_q_u), ...] that a grasp must serve, and their goal where that is the grasp's own."""
+
+    paths: list[FloatArray]
+    goal: Goal | None = None
 
 
 @dataclass(frozen=True)
@@ -53,6 +63,8 @@ class GraspCandidate:
         Share of the plants of `GraspSearch.hold` that keep the object; NaN where none was asked.
     config : GraspSearchConfig
         What it was found and is scored with.
+    goal : Goal, optional
+        Of the course that it was scored with.
     """
 
     q: FloatArray
@@ -63,6 +75,7 @@ class GraspCandidate:
     finger_share: float = 1.0
     held: float = np.nan
     config: GraspSearchConfig = GraspSearchConfig()
+    goal: Goal | None = None
 
     @property
     def fraction(self) -> float:
@@ -103,8 +116,8 @@ class GraspSearch:
 
     Parameters
     ----------
-    paths : callable
-        Given a start q (n_q,), the object paths [(n, n_q_u), ...] that the grasp must serve.
+    courses : callable
+        Given a start q (n_q,) and the contacts that hold, the courses of which the grasp must serve one.
     spread_rad : float
         Half width of the box of rotation vectors by which the object is turned from q_centre, rad.
     hold : callable, optional
@@ -118,7 +131,7 @@ class GraspSearch:
         self,
         system: System,
         q_centre: FloatArray,
-        paths: Callable[[FloatArray], list[FloatArray]],
+        courses: Courses,
         seed: int | tuple[int, ...],
         minimum_force_n: float = 1.0,
         friction: float = 0.5,
@@ -126,7 +139,7 @@ class GraspSearch:
         hold: Hold | None = None,
         config: GraspSearchConfig | None = None,
     ) -> None:
-        self.system, self.q_centre, self.paths, self.hold = system, q_centre, paths, hold
+        self.system, self.q_centre, self.courses, self.hold = system, q_centre, courses, hold
         self.minimum_force_n, self.friction = minimum_force_n, friction
         self.spread_rad, self.config = spread_rad, config or GraspSearchConfig()
         self.rng = np.random.default_rng(seed)
@@ -225,13 +238,44 @@ class GraspSearch:
         turn, spread_m = self.rng.uniform(-self.spread_rad, self.spread_rad, 3), self.config.spread_m
         q = self._place_object(self.q_centre, self.rng.uniform(-spread_m, spread_m, 3), turn)
         self.drawn += 1
-        closed = [self._close_finger(q, finger) for finger in self._fingers]
-        for finger, touches in zip(self._fingers, closed, strict=True):
+        chosen = self._choose_fingers(q)
+        closed = [self._close_finger(q, finger) for finger in chosen]
+        for finger, touches in zip(chosen, closed, strict=True):
             self.misses[finger.name] += not touches
         if sum(closed) < self._least_fingers:
             self._refuse("too few fingertips touch the object")
             return None
         return self.judge(q)
+
+    def _choose_fingers(self, q: FloatArray) -> list[Finger]:
+        """Return the fingers that shall close, all of them unless they are drawn; the others are opened in q.
+
+        Of those that are drawn no more than leave the object a motion on contacts that do not slip, where so few hold.
+        """
+        if not self.config.draws_fingers:
+            return self._fingers
+        order = self.rng.permutation(len(self._fingers))
+        count = int(self.rng.integers(self._least_fingers, len(order) + 1))
+        while count > self._least_fingers and not self._leaves_motion([self._fingers[k] for k in order[:count]]):
+            count -= 1
+        for k in order[count:]:
+            self._open_finger(q, self._fingers[k])
+        return [self._fingers[k] for k in sorted(order[:count])]
+
+    def _leaves_motion(self, fingers: list[Finger]) -> bool:
+        return self.system.n_v_u + sum(len(finger.joints) for finger in fingers) > 3 * len(fingers)
+
+    def _open_finger(self, q: FloatArray, finger: Finger) -> None:
+        """Put one finger in q where, of some random postures, it is farthest from the object."""
+        joints, room = self.system.n_q_u + finger.joints, -np.inf
+        low, high = self.system.q_min[finger.joints], self.system.q_max[finger.joints]
+        widest = q[joints]
+        for _ in range(self.config.open_draws):
+            q[joints] = self.rng.uniform(low, high)
+            gap = float(self._gaps(q)[finger.pairs].min())
+            if gap > room:
+                room, widest = gap, q[joints].copy()
+        q[joints] = widest
 
     def vary(self, candidate: GraspCandidate) -> GraspCandidate | None:
         """Return a candidate nearby, None where it cannot hold the object."""
@@ -275,6 +319,11 @@ class GraspSearch:
     def _holds(self, candidate: GraspCandidate, finger: Finger) -> bool:
         return bool(np.any(np.isin(candidate.grasp.pairs, finger.pairs)))
 
+    def leads_anywhere(self, candidate: GraspCandidate) -> bool:
+        """Whether the fingers that hold have three joints per contact, which lead it wherever the object goes."""
+        joints = sum(len(finger.joints) for finger in self._fingers if self._holds(candidate, finger))
+        return joints >= 3 * len(candidate.grasp.pairs)
+
     def _refuse(self, reason: str) -> None:
         self.refusals[reason] += 1
 
@@ -286,15 +335,23 @@ class GraspSearch:
             for name, count in self.misses.most_common() if count
         ]  # fmt: skip
 
-    def _score(self, q: FloatArray, grasp: Grasp) -> GraspCandidate:
+    def _score(self, q: FloatArray, grasp: Grasp) -> GraspCandidate | None:
+        """Return the candidate with the course that it serves best, None where there is no course."""
+        found = [self._score_course(q, grasp, course) for course in self.courses(q, grasp.pairs)]
+        if not found:
+            self._refuse("fingers that roll do not turn it far enough about any axis")
+            return None
+        return max(found, key=lambda candidate: candidate.score)
+
+    def _score_course(self, q: FloatArray, grasp: Grasp, course: Course) -> GraspCandidate:
         fractions: list[float] = []
         ways: list[tuple[FloatArray, FloatArray]] = []
-        paths, room = self.paths(q), np.inf
+        room = np.inf
         for step in self.config.friction_steps:
             if fractions and fractions[-1] < 1.0:
                 break
             shares = []
-            for path in paths:
+            for path in course.paths:
                 friction = step * self.friction
                 rolled = roll_along(
                     self.system, q, path, grasp.pairs, self.minimum_force_n, friction, scene=self._scene
@@ -307,7 +364,9 @@ class GraspSearch:
         values = np.linalg.svd(object_response(self.system, q, grasp.pairs, self._scene), compute_uv=False)
         share = len(grasp.pairs) / max(1, len(self._fingers))
         conditioning, share = float(values[-1] / values[0]), min(1.0, share)
-        found = GraspCandidate(q, grasp, tuple(fractions), room, conditioning, share, config=self.config)
+        found = GraspCandidate(
+            q, grasp, tuple(fractions), room, conditioning, share, config=self.config, goal=course.goal
+        )
         return self._try_to_hold(found, ways)
 
     def _try_to_hold(self, candidate: GraspCandidate, ways: list[tuple[FloatArray, FloatArray]]) -> GraspCandidate:

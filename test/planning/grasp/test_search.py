@@ -13,6 +13,7 @@ from contact_mpc.model.system import System
 from contact_mpc.planning.grasp.grasp_config import GraspSearchConfig
 from contact_mpc.planning.grasp.rolling import RollingPath, roll_along
 from contact_mpc.planning.grasp.search import (
+    Course,
     Finger,
     GraspCandidate,
     GraspSearch,
@@ -37,8 +38,9 @@ def search_for(task: TaskConfig, q: np.ndarray, axes: tuple[str, ...], spread_ra
     first = task.system.n_q_u
     turns = [task.about(axis) for axis in axes]
     return GraspSearch(
-        task.system, q, lambda start: [object_path(turn, start, INSTANTS)[:, :first] for turn in turns], seed=3,
-        minimum_force_n=2.0, spread_rad=spread_rad,
+        task.system, q,
+        lambda start, _: [Course([object_path(turn, start, INSTANTS)[:, :first] for turn in turns])],
+        seed=3, minimum_force_n=2.0, spread_rad=spread_rad,
     )  # fmt: skip
 
 
