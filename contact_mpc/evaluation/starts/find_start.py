@@ -16,6 +16,7 @@ from contact_mpc.errors import PlanError
 from contact_mpc.evaluation.starts.start_turns import share_of_turns
 from contact_mpc.evaluation.trial_run import Case
 from contact_mpc.evaluation.trials import Disturbance, disturbance_of, draw_trial
+from contact_mpc.planning.free_goal import settle_goal
 from contact_mpc.planning.grasp.search import GraspCandidate, GraspSearch, search_grasp
 from contact_mpc.planning.methods import make_plan
 from contact_mpc.planning.start_posture import at_start, make_search
@@ -32,6 +33,7 @@ SPREAD_DEG = 40.0  # of objects that are no balls, where the task has no start
 LEAST_HELD = 0.3  # share of the plants in which a start holds the object: those disturbed less than by MOST_SCALE / 2
 LEAST_MET, ENOUGH_MET = 0.3, 0.75  # share of the turns in closed loop that meet their goals, of a start that counts
 ENOUGH_HELD = 0.9  # share of the plants that keep the object, of a start that no other search follows
+LEAST_TURN = 0.7  # share of the angle of a free turn that its plan brings
 SEARCHES, GENTLE_SEARCHES = (
     4,
     2,
@@ -172,6 +174,8 @@ def search_once(
     refused, cases = plan_turns(task, search.best)
     if refused:
         return FoundStart(search, refused + advise_turn(task, search, search.best))
+    if task.goal.is_free:
+        search.best = replace(search.best, goal=cases[0].task.goal)
     try:
         met = share_of_turns(cases)
     except KeyboardInterrupt:
@@ -206,9 +210,12 @@ def plan_turns(task: TaskConfig, start: GraspCandidate) -> tuple[str, tuple[Case
     for axis in task.axes or ("",):
         turn = at_start(task.about(axis), start)
         try:
-            cases.append(Case(turn, make_plan(turn)))
+            case = Case(*settle_goal(turn)) if turn.goal.is_free else Case(turn, make_plan(turn))
         except PlanError as error:
             return str(error), ()
+        if case.task.goal.is_free and case.task.goal.angle_deg < LEAST_TURN * abs(task.goal.angle_deg):
+            return f"the plan turns the object by {case.task.goal.angle_deg:.0f} degrees alone", ()
+        cases.append(case)
     return "", tuple(cases)
 
 

@@ -248,22 +248,14 @@ class GraspSearch:
         return self.judge(q)
 
     def _choose_fingers(self, q: FloatArray) -> list[Finger]:
-        """Return the fingers that shall close, all of them unless they are drawn; the others are opened in q.
-
-        Of those that are drawn no more than leave the object a motion on contacts that do not slip, where so few hold.
-        """
+        """Return the fingers that shall close, all of them unless they are drawn; the others are opened in q."""
         if not self.config.draws_fingers:
             return self._fingers
         order = self.rng.permutation(len(self._fingers))
         count = int(self.rng.integers(self._least_fingers, len(order) + 1))
-        while count > self._least_fingers and not self._leaves_motion([self._fingers[k] for k in order[:count]]):
-            count -= 1
         for k in order[count:]:
             self._open_finger(q, self._fingers[k])
         return [self._fingers[k] for k in sorted(order[:count])]
-
-    def _leaves_motion(self, fingers: list[Finger]) -> bool:
-        return self.system.n_v_u + sum(len(finger.joints) for finger in fingers) > 3 * len(fingers)
 
     def _open_finger(self, q: FloatArray, finger: Finger) -> None:
         """Put one finger in q where, of some random postures, it is farthest from the object."""
