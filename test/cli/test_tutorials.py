@@ -12,18 +12,20 @@ import pytest
 from synthetic_bag import SyntheticRun
 
 from contact_mpc.estimation.camera_frame import CameraConfig
+from contact_mpc.evaluation.starts.find_start import LEAST_TURN
 from contact_mpc.loop.config import load_loop_config
 from contact_mpc.settings.strict_yaml import parse_yaml
-from contact_mpc.task.task import TaskConfig
+from contact_mpc.task.task import TaskConfig, load_task
 
 ROOT = Path(__file__).resolve().parents[2]
+ABILITY = Path("shared/models/hands/ability_hand/ability_hand_right.urdf")
 # Fewer samples and the nominal plant: whether the commands fit together, not how robust starts are.
 LEAN = {"--samples": "60", "--trials": "1"}
 NOMINAL = ["--disturbance-scale", "0"]
 
 
-def commands(tutorial: str) -> list[list[str]]:
-    (block,) = blocks(tutorial, "bash")
+def commands(tutorial: str, number: int = 0) -> list[list[str]]:
+    block = blocks(tutorial, "bash")[number]
     found = [shlex.split(line, comments=True) for line in block.splitlines()]
     for words in found:
         for index, word in enumerate(words):
@@ -50,6 +52,25 @@ def test_five_commands_lead_from_files_to_the_goal(tmp_path: Path, tutorial: str
     lines = commands(tutorial)
     if any("example-robot-data" in word for word in lines[0]) and not has_example_robots():
         pytest.skip("example-robot-data is not installed: pip install example-robot-data brings the tutorial's arm")
+    run_all(lines, tmp_path)
+    assert len((tmp_path / "mine" / f"{task}.yaml").read_text().splitlines()) <= 20
+
+
+@pytest.mark.drake
+def test_a_hand_of_one_joint_per_finger_turns_an_object_about_an_axis_of_its_own(tmp_path: Path) -> None:
+    hands = [folder / ABILITY for folder in ROOT.parents if (folder / ABILITY).is_file()]
+    if not hands:
+        pytest.skip(f"{ABILITY} is not there: the hand is not part of the package")
+    lines = commands("your_hand", 1)
+    assert lines[0][2] == hands[0].name
+    lines[0][2] = str(hands[0])
+    run_all(lines, tmp_path)
+    goal = load_task(tmp_path / "mine" / "my_turn.yaml").goal
+    assert goal.is_free and goal.angle_deg >= LEAST_TURN * float(lines[1][lines[1].index("--turn") + 1].split(":")[1])
+
+
+def run_all(lines: list[list[str]], tmp_path: Path) -> None:
+    """Run the five commands of a tutorial; all of them end with exit code 0."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     assert len(lines) == 5
     for program, *words in lines:
@@ -57,7 +78,6 @@ def test_five_commands_lead_from_files_to_the_goal(tmp_path: Path, tutorial: str
         line = [sys.executable, "-m", "contact_mpc", *words]
         done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{words}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
-    assert len((tmp_path / "mine" / f"{task}.yaml").read_text().splitlines()) <= 20
 
 
 def test_a_bag_is_read_as_the_tutorial_does(
