@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.dynamics.smoothed.newton import prepare_step
-from contact_mpc.geometry.fingers import contact_jacobian
+from contact_mpc.geometry.fingers import contact_jacobian, touching_rows
 from contact_mpc.model.lengths import tangent_lengths
 from contact_mpc.model.rotations import rotation_log
 from contact_mpc.model.system import System
@@ -67,6 +67,7 @@ def _follow(
     direction, gaps = None, np.zeros(0)
     for _ in range(steps):
         prepare_step(model, ws, q, q[system.n_q_u :].copy(), still)
+        pairs = touching_rows(scene.links, ws.con.phi, pairs)
         J = np.vstack([contact_jacobian(model.pairs, ws.con, c, system.n_v) for c in pairs]) / lengths
         _, values, rows = np.linalg.svd(J)
         null = rows[np.count_nonzero(values > SLIP_SHARE * values[0]) :]
