@@ -15,8 +15,6 @@ from contact_mpc.planning.trajopt.task import object_path
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.task import Goal, TaskConfig
 
-MOST_CONTINUED = 5.0  # a turn is continued to so many times the angle at which its fingers stop
-
 
 def make_search(
     task: TaskConfig,
@@ -48,9 +46,9 @@ def _free_courses(task: TaskConfig, config: GraspSearchConfig) -> Courses:
 
     def courses(q: FloatArray, pairs: NDArray[np.int64]) -> list[Course]:
         found = []
-        for turn in free_turns(task.system, scene, q, pairs, config.turn_share * angle_rad):
+        for turn in free_turns(task.system, scene, q, pairs, config.turn_share * angle_rad, config.slip_share):
             share = angle_rad / turn.angle_rad
-            if share <= MOST_CONTINUED:  # the search then tells how far of it the fingers roll
+            if share <= config.most_continued:  # the search then tells how far of it the fingers roll
                 goal = Goal(turn.axis_W, float(np.rad2deg(angle_rad)), share * turn.way_m, is_free=True)
                 path = _path(_further(replace(task, goal=goal), config.turn_share), q, config)
                 found.append(Course([path], goal))

@@ -14,6 +14,7 @@ KEPT_NUMBERS = {
     "tolerances of comparisons and round-off": {
         *("SAME", "TOUCHING_M", "MARGIN", "POSTURE_TOLERANCE_M", "STARTS_RAD", "STARTS_M", "STEP_TOLERANCE"),
         *("ARRIVED_RAD", "STANDING_RAD", "DAMPING", "LEAST_LEVER_M", "MARGIN_RAD"),
+        *("RANK_SHARE", "LEAST_TURN", "NEAR_DEG", "NEAR_MM"),
     },
     "bounds that stand for none, and ends of bisections": {
         *("LOOSE", "UNJUDGED_MM", "LARGEST_SCALE", "LARGEST_FRICTION", "LARGEST_EFFORT_SHARE", "LEAST_FORCE_N"),
@@ -30,6 +31,8 @@ KEPT_NUMBERS = {
             "MOST_STEPS",
             "PORTION",
             "START_TRIES",
+            "ROUNDS",
+            "STEP_RAD",
         ),
     },
     "codes, indices, seeds far apart": {

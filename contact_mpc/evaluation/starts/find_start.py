@@ -71,9 +71,9 @@ class FoundStart:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether the fingers stop on the way and have too few joints to lead the object about a given axis."""
+        """Whether a start is refused whose fingers have too few joints for a turn about a given axis."""
         best = self.best
-        return best is not None and best.fraction < 1.0 and best.goal is None and not self.search.leads_anywhere(best)
+        return bool(self.refused) and best is not None and best.goal is None and not self.search.leaves_choice(best)
 
 
 def turns_to_try_deg(task: TaskConfig) -> float:
@@ -180,7 +180,10 @@ def search_once(
         met = share_of_turns(cases)
     except KeyboardInterrupt:
         return FoundStart(search, "", is_interrupted=True)
-    return FoundStart(search, "" if met >= LEAST_MET else describe_turns(met, task.goal.is_free), met=met)
+    refused = (
+        "" if met >= LEAST_MET else describe_turns(met, task.goal.is_free) + advise_turn(task, search, search.best)
+    )
+    return FoundStart(search, refused, met=met)
 
 
 def draw_plants(usual: Disturbance) -> list[PlantPerturbation]:
@@ -220,18 +223,17 @@ def plan_turns(task: TaskConfig, start: GraspCandidate) -> tuple[str, tuple[Case
 
 
 def advise_turn(task: TaskConfig, search: GraspSearch, start: GraspCandidate) -> str:
-    """Return which turn the fingers of a start can make, where they do not make the whole one; "" where it is open."""
-    turned_deg = float(np.floor(min(1.0, search.config.turn_share * start.fraction) * abs(task.goal.angle_deg)))
-    if start.fraction >= 1.0 or (search.leads_anywhere(start) and not task.goal.is_free):
+    """Return which turn to ask for in place of one without a good start; "" where that is open."""
+    if task.goal.is_free:
+        turned_deg = np.floor(search.config.turn_share * start.fraction * abs(task.goal.angle_deg))
+        is_less = 1.0 <= turned_deg < abs(task.goal.angle_deg)
+        return f"; try `contact-mpc new task` with --turn any:{turned_deg:g}" if is_less else ""
+    if search.leaves_choice(start):
         return ""
-    if not task.goal.is_free:
-        return (
-            f"; the best turns it by {turned_deg:g} degrees: fingers with so few joints choose the axis themselves, "
-            f"`contact-mpc new task` with --turn any:{abs(task.goal.angle_deg):g}"
-        )
-    if turned_deg < 1.0:
-        return ""
-    return f"; the best turns it by {turned_deg:g} degrees: `contact-mpc new task` with --turn any:{turned_deg:g}"
+    return (
+        f"; fingers with so few joints choose the axis themselves: try `contact-mpc new task` with --turn "
+        f"any:{abs(task.goal.angle_deg):g}"
+    )
 
 
 def describe_turns(met: float, is_free: bool) -> str:

@@ -25,8 +25,7 @@ from contact_mpc.settings.arrays import FloatArray
 
 STEP_RAD = 0.04
 SPIN = slice(0, 3)  # of the tangent of a free object: its rotation
-SLIP_SHARE = 0.1  # of the largest singular value: what slips by less along a motion is taken by the fingers' springs
-RANK_SHARE = 1e-3  # of the same, below which nothing corrects a gap
+RANK_SHARE = 1e-3  # of the largest singular value: below it nothing corrects a gap
 LEAST_TURN = 0.02  # of a motion that counts as a turn, of its length, both as `tangent_lengths` measure
 
 
@@ -40,16 +39,17 @@ class FreeTurn:
 
 
 def free_turns(
-    system: System, scene: Scene, q: FloatArray, pairs: NDArray[np.int64], angle_rad: float
+    system: System, scene: Scene, q: FloatArray, pairs: NDArray[np.int64], angle_rad: float, slip_share: float
 ) -> list[FreeTurn]:
     """Return the turns by angle_rad, either way, that contacts `pairs` rolling from q (n_q,) allow.
 
-    Of the motions that do not slip the one that turns the object most for its length is followed. A turn ends early
+    Motions that slip by less than slip_share of the most that one can, per length, count as rolling. Of them the one
+    that turns the object most for its length is followed. A turn ends early
     where a joint comes to its limit, or where no such motion is left.
     """
     found = []
     for side in (1.0, -1.0):
-        turned = _follow(system, scene, q, pairs, angle_rad, side)
+        turned = _follow(system, scene, q, pairs, side * angle_rad, slip_share)
         (R0, p0), (R1, p1) = system.object_pose(q), system.object_pose(turned)
         turn = rotation_log(np.ascontiguousarray(R1 @ R0.T))
         angle = float(np.linalg.norm(turn))
@@ -59,29 +59,29 @@ def free_turns(
 
 
 def _follow(
-    system: System, scene: Scene, q: FloatArray, pairs: NDArray[np.int64], angle_rad: float, side: float
+    system: System, scene: Scene, q: FloatArray, pairs: NDArray[np.int64], angle_rad: float, slip_share: float
 ) -> FloatArray:
-    """Return q (n_q,) at the end of the turn."""
+    """Return q (n_q,) at the end of the turn; the sign of its angle says which way."""
     model, ws, lengths = scene.model, scene.newton, tangent_lengths(system)
-    still, steps = np.zeros(len(model.mu)), max(1, round(angle_rad / STEP_RAD))
+    still, steps = np.zeros(len(model.mu)), max(1, round(abs(angle_rad) / STEP_RAD))
     direction, gaps = None, np.zeros(0)
     for _ in range(steps):
         prepare_step(model, ws, q, q[system.n_q_u :].copy(), still)
         pairs = touching_rows(scene.links, ws.con.phi, pairs)
         J = np.vstack([contact_jacobian(model.pairs, ws.con, c, system.n_v) for c in pairs]) / lengths
         _, values, rows = np.linalg.svd(J)
-        null = rows[np.count_nonzero(values > SLIP_SHARE * values[0]) :]
+        null = rows[np.count_nonzero(values > slip_share * values[0]) :]
         if not len(null):
             return q
         if direction is None:
-            direction = side * np.linalg.svd(null[:, SPIN].T)[2][0] @ null
+            direction = np.sign(angle_rad) * np.linalg.svd(null[:, SPIN].T)[2][0] @ null
             gaps = ws.con.phi[pairs].copy()
         motion = (null @ direction) @ null
         turn = float(np.linalg.norm(motion[SPIN]))
         if turn <= LEAST_TURN * np.linalg.norm(motion):
             return q
         back = np.linalg.lstsq(J, (ws.con.n[pairs] * (gaps - ws.con.phi[pairs])[:, None]).ravel(), rcond=RANK_SHARE)[0]
-        moved = system.integrate(q, (motion * (lengths[0] * angle_rad / (steps * turn)) + back) / lengths)
+        moved = system.integrate(q, (motion * (lengths[0] * abs(angle_rad) / (steps * turn)) + back) / lengths)
         q_a = moved[system.n_q_u :]
         if np.any((q_a < system.q_min) | (q_a > system.q_max)):
             return q

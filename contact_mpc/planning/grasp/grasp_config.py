@@ -63,6 +63,16 @@ class GraspSearchConfig(BaseModel):
         default=False, description="whether fingers that close are drawn for each posture, the others stay open"
     )
     open_draws: int = Field(default=10, ge=1, le=1000, description="postures of a finger that stays open, widest taken")
+    slip_share: float = Field(
+        default=0.1, gt=0.0, lt=1.0,
+        description="of the largest singular value: what slips by less on a free turn is taken by the fingers' springs",
+    )  # fmt: skip
+    most_continued: float = Field(
+        default=5.0,
+        ge=1.0,
+        le=100.0,
+        description="times the angle at which rolling stops that a free turn is tried for",
+    )
     instants: int = Field(default=8, ge=2, le=1000, description="of a path at which a posture must hold")
     turn_share: float = Field(
         default=1.1, ge=1.0, le=2.0, description="of the turns that a start must serve, so that it has some to spare"

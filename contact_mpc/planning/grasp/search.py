@@ -311,10 +311,10 @@ class GraspSearch:
     def _holds(self, candidate: GraspCandidate, finger: Finger) -> bool:
         return bool(np.any(np.isin(candidate.grasp.pairs, finger.pairs)))
 
-    def leads_anywhere(self, candidate: GraspCandidate) -> bool:
-        """Whether the fingers that hold have three joints per contact, which lead it wherever the object goes."""
+    def leaves_choice(self, candidate: GraspCandidate) -> bool:
+        """Whether contacts that do not slip leave the object more than one motion, by the count of joints that hold."""
         joints = sum(len(finger.joints) for finger in self._fingers if self._holds(candidate, finger))
-        return joints >= 3 * len(candidate.grasp.pairs)
+        return self.system.n_v_u + joints - 3 * len(candidate.grasp.pairs) > 1
 
     def _refuse(self, reason: str) -> None:
         self.refusals[reason] += 1

@@ -19,7 +19,7 @@ def plates(named_system: Callable[[str], System]) -> System:
 
 
 def turns_by(plates: System, angle_rad: float, pairs: list[int]) -> list[FreeTurn]:
-    return free_turns(plates, make_scene(plates), plates.q_default, np.array(pairs), angle_rad)
+    return free_turns(plates, make_scene(plates), plates.q_default, np.array(pairs), angle_rad, 0.1)
 
 
 def test_a_ball_rolls_between_plates_about_the_axis_across_them(plates: System) -> None:
