@@ -33,6 +33,7 @@ KEPT_NUMBERS = {
             "START_TRIES",
             "ROUNDS",
             "STEP_RAD",
+            "HIT_ITERATIONS",
         ),
     },
     "codes, indices, seeds far apart": {
