@@ -11,6 +11,7 @@ from contact_mpc.dynamics.contact_dynamics import UNBALANCED, ContactDynamics
 from contact_mpc.dynamics.smoothed.newton import make_newton, measure_gaps
 from contact_mpc.errors import InputError
 from contact_mpc.examples.film import Film, write_animation
+from contact_mpc.geometry.fingers import stacked_jacobian
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
 
@@ -144,7 +145,8 @@ def simulate(
             status = result.status
             break
         measure_gaps(dynamics.model, watcher, q)
-        normal, J = watcher.con.n.copy(), _dense_jacobian(dynamics, watcher.con.J)
+        normal = watcher.con.n.copy()
+        J = stacked_jacobian(dynamics.model.pairs, watcher.con, range(n_c), system.n_v).reshape(n_c, 3, system.n_v)
         force = sign * result.impulses / h  # on shape a
         f_n = np.sum(force * normal, axis=1)
         dq = system.difference(q, result.q_next)
@@ -160,15 +162,6 @@ def simulate(
     columns = [np.array([row[i] for row in rows]).reshape(len(rows), *shape) for i, shape in enumerate(shapes)]
     times_s = np.asarray(h * np.arange(1, len(rows) + 1), dtype=np.float64)
     return Trajectory(times_s, *columns, status, residual)  # type: ignore[call-arg,arg-type]
-
-
-def _dense_jacobian(dynamics: ContactDynamics, columns: FloatArray) -> FloatArray:
-    """Return J (n_c, 3, n_v) from its columns (n_c, m, 3)."""
-    pairs = dynamics.model.pairs
-    J = np.zeros((len(pairs.mu), 3, dynamics.system.n_v))
-    for c, count in enumerate(pairs.dof_count):
-        np.add.at(J[c].T, pairs.dofs[c, :count], columns[c, :count])
-    return J
 
 
 def write_run(

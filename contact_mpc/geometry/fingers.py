@@ -3,6 +3,8 @@
 A robot without forks is an arm, not a finger: it may hold with several of its links, so each of them counts by itself.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -91,3 +93,8 @@ def contact_jacobian(pairs: Pairs, contacts: Contacts, c: int, n_v: int) -> Floa
     count = pairs.dof_count[c]
     np.add.at(J.T, pairs.dofs[c, :count], contacts.J[c, :count])
     return J
+
+
+def stacked_jacobian(pairs: Pairs, contacts: Contacts, rows: Iterable[int], n_v: int) -> FloatArray:
+    """Return J_c of contacts one below another, (3 n, n_v); see `contact_jacobian`."""
+    return np.array([contact_jacobian(pairs, contacts, c, n_v) for c in rows]).reshape(-1, n_v)

@@ -12,7 +12,7 @@ import pytest
 from synthetic_bag import SyntheticRun
 
 from contact_mpc.estimation.camera_frame import CameraConfig
-from contact_mpc.evaluation.starts.find_start import LEAST_TURN
+from contact_mpc.evaluation.starts.find_start import LEAST_TURNED
 from contact_mpc.loop.config import load_loop_config
 from contact_mpc.settings.strict_yaml import parse_yaml
 from contact_mpc.task.task import TaskConfig, load_task
@@ -67,7 +67,7 @@ def test_a_hand_of_one_joint_per_finger_turns_an_object_about_an_axis_of_its_own
     lines[2] += ["--seed", "1"]  # whose first search finds a start; others find theirs later, see docs/results
     run_all(lines, tmp_path)
     goal = load_task(tmp_path / "mine" / "my_turn.yaml").goal
-    assert goal.is_free and goal.angle_deg >= LEAST_TURN * float(lines[1][lines[1].index("--turn") + 1].split(":")[1])
+    assert goal.is_free and goal.angle_deg >= LEAST_TURNED * float(lines[1][lines[1].index("--turn") + 1].split(":")[1])
 
 
 def run_all(lines: list[list[str]], tmp_path: Path) -> None:

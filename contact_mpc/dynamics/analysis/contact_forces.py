@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from contact_mpc.dynamics.smoothed.quadratic import Model
 from contact_mpc.geometry.contacts import Contacts
-from contact_mpc.geometry.fingers import closest_pair_per_finger, contact_jacobian, finger_of_pairs
+from contact_mpc.geometry.fingers import closest_pair_per_finger, finger_of_pairs, stacked_jacobian
 from contact_mpc.model.lengths import tangent_lengths
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
@@ -46,7 +46,7 @@ class ContactForces:
         chosen = closest_pair_per_finger(self._fingers, contacts.phi, self._reach_m)
         if not len(chosen):
             return chosen, np.zeros((0, 3))
-        J = np.vstack([contact_jacobian(self._model.pairs, contacts, c, self._n_v) for c in chosen])
+        J = stacked_jacobian(self._model.pairs, contacts, chosen, self._n_v)
         rays = friction_rays(contacts.n[chosen], self._model.mu[chosen])
         maps = np.hstack([J[3 * i : 3 * i + 3].T @ rays[i].T for i in range(len(chosen))])
         A = self._rows[:, None] * maps

@@ -33,7 +33,7 @@ SPREAD_DEG = 40.0  # of objects that are no balls, where the task has no start
 LEAST_HELD = 0.3  # share of the plants in which a start holds the object: those disturbed less than by MOST_SCALE / 2
 LEAST_MET, ENOUGH_MET = 0.3, 0.75  # share of the turns in closed loop that meet their goals, of a start that counts
 ENOUGH_HELD = 0.9  # share of the plants that keep the object, of a start that no other search follows
-LEAST_TURN = 0.7  # share of the angle of a free turn that its plan brings
+LEAST_TURNED = 0.7  # share of the angle of a free turn that its plan brings
 SEARCHES, GENTLE_SEARCHES = (
     4,
     2,
@@ -216,7 +216,7 @@ def plan_turns(task: TaskConfig, start: GraspCandidate) -> tuple[str, tuple[Case
             case = Case(*settle_goal(turn)) if turn.goal.is_free else Case(turn, make_plan(turn))
         except PlanError as error:
             return str(error), ()
-        if case.task.goal.is_free and case.task.goal.angle_deg < LEAST_TURN * abs(task.goal.angle_deg):
+        if case.task.goal.is_free and case.task.goal.angle_deg < LEAST_TURNED * abs(task.goal.angle_deg):
             return f"the plan turns the object by {case.task.goal.angle_deg:.0f} degrees alone", ()
         cases.append(case)
     return "", tuple(cases)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
 
 from contact_mpc.dynamics.smoothed.newton import prepare_step
-from contact_mpc.geometry.fingers import closest_pair_per_finger, contact_jacobian
+from contact_mpc.geometry.fingers import closest_pair_per_finger, stacked_jacobian
 from contact_mpc.model.system import System
 from contact_mpc.planning.grasp.scene import Scene, make_scene
 from contact_mpc.settings.arrays import FloatArray
@@ -89,7 +89,7 @@ def compute_grasp(
     chosen = closest_pair_per_finger(scene.fingers, ws.con.phi, reach_m) if pairs is None else pairs
     if not len(chosen):
         return _failed(f"no robot link within {1e3 * reach_m:.2f} mm of the object")
-    J = np.vstack([contact_jacobian(model.pairs, ws.con, c, system.n_v) for c in chosen])
+    J = stacked_jacobian(model.pairs, ws.con, chosen, system.n_v)
     normals = ws.con.n[chosen]
     limit = effort_share * system.tau_max_nm
     f = _balance(J, -ws.b[: system.n_v_u], normals, friction, minimum_force_n, limit)

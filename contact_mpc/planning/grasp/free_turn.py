@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.dynamics.smoothed.newton import prepare_step
-from contact_mpc.geometry.fingers import contact_jacobian, touching_rows
+from contact_mpc.geometry.fingers import stacked_jacobian, touching_rows
 from contact_mpc.model.lengths import tangent_lengths
 from contact_mpc.model.rotations import rotation_log
 from contact_mpc.model.system import System
@@ -44,8 +44,8 @@ def free_turns(
     """Return the turns by angle_rad, either way, that contacts `pairs` rolling from q (n_q,) allow.
 
     Motions that slip by less than slip_share of the most that one can, per length, count as rolling. Of them the one
-    that turns the object most for its length is followed. A turn ends early
-    where a joint comes to its limit, or where no such motion is left.
+    that turns the object most for its length is followed. A turn ends early where a joint comes to its limit, or where
+    no such motion is left.
     """
     found = []
     for side in (1.0, -1.0):
@@ -68,7 +68,7 @@ def _follow(
     for _ in range(steps):
         prepare_step(model, ws, q, q[system.n_q_u :].copy(), still)
         pairs = touching_rows(scene.links, ws.con.phi, pairs)
-        J = np.vstack([contact_jacobian(model.pairs, ws.con, c, system.n_v) for c in pairs]) / lengths
+        J = stacked_jacobian(model.pairs, ws.con, pairs, system.n_v) / lengths
         _, values, rows = np.linalg.svd(J)
         null = rows[np.count_nonzero(values > slip_share * values[0]) :]
         if not len(null):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.dynamics.smoothed.newton import prepare_step
-from contact_mpc.geometry.fingers import contact_jacobian, touching_rows
+from contact_mpc.geometry.fingers import stacked_jacobian, touching_rows
 from contact_mpc.model.system import System
 from contact_mpc.planning.grasp.balance import compute_grasp
 from contact_mpc.planning.grasp.scene import Scene, make_scene
@@ -64,7 +64,7 @@ def roll_along(
             pairs = touching_rows(scene.links, ws.con.phi, pairs)
             target = np.concatenate([target_u, q[system.n_q_u :]])
             dq_u = system.difference(q, target)[: system.n_v_u] / (substeps - step)
-            J = np.vstack([contact_jacobian(model.pairs, ws.con, c, system.n_v) for c in pairs])
+            J = stacked_jacobian(model.pairs, ws.con, pairs, system.n_v)
             closing = (ws.con.n[pairs] * (gaps - ws.con.phi[pairs])[:, None]).ravel()
             wanted = closing - J[:, : system.n_v_u] @ dq_u
             dq_a = _least_norm(J[:, system.n_v_u :], wanted)

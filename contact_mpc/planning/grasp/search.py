@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.dynamics.smoothed.newton import measure_gaps
-from contact_mpc.geometry.fingers import contact_jacobian, first_body
+from contact_mpc.geometry.fingers import first_body, stacked_jacobian
 from contact_mpc.model.fingertips import fingertip_links
 from contact_mpc.model.kinematic_tree import FREE, REVOLUTE
 from contact_mpc.model.kinematics import dof_axes_into, forward_kinematics
@@ -33,7 +33,7 @@ from contact_mpc.task.task import Goal
 
 IntArray = NDArray[np.int64]
 BISECTIONS = 30
-Courses = Callable[[FloatArray, NDArray[np.int64]], list["Course"]]
+Courses = Callable[[FloatArray, IntArray], list["Course"]]
 Hold = Callable[[list[tuple[FloatArray, FloatArray]]], float]
 
 
@@ -399,7 +399,7 @@ def object_response(system: System, q: FloatArray, pairs: IntArray, scene: Scene
     scene = scene or make_scene(system)
     model, ws = scene.model, scene.newton
     measure_gaps(model, ws, q)
-    J = np.vstack([contact_jacobian(model.pairs, ws.con, c, system.n_v) for c in pairs])
+    J = stacked_jacobian(model.pairs, ws.con, pairs, system.n_v)
     lengths = tangent_lengths(system)[: system.n_v_u]
     return np.asarray(lengths[:, None] * np.linalg.lstsq(J[:, : system.n_v_u], -J[:, system.n_v_u :], rcond=None)[0])
 
