@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contact_mpc.model.kinematic_tree import REVOLUTE
-from contact_mpc.model.kinematics import dof_axes_into, forward_kinematics
+from contact_mpc.model.frame_jacobian import frame_jacobian
+from contact_mpc.model.kinematics import forward_kinematics
 from contact_mpc.model.rotations import rotation_log
 from contact_mpc.model.system import System
 from contact_mpc.model.urdf import Pose
@@ -31,16 +31,7 @@ class LinkFrame:
 
     def jacobian(self, system: System, q: FloatArray) -> FloatArray:
         """Return J (6, n_a): turn and displacement of the frame in the world for a motion of the robots' joints."""
-        tree, count = system.tree, len(system.tree.axis_dof)
-        R, p = forward_kinematics(tree, q)
-        axes, origins, J = np.zeros((count, 3)), np.zeros((count, 3)), np.zeros((6, system.n_v))
-        dof_axes_into(tree, R, p, axes, origins)
-        point = R[self.body] @ self.X_BT.p + p[self.body]
-        for a in tree.chain[self.body, : tree.chain_count[self.body]]:
-            d, turns = tree.axis_dof[a], tree.axis_kind[a] == REVOLUTE
-            J[:3, d] += axes[a] if turns else 0.0
-            J[3:, d] += np.cross(axes[a], point - origins[a]) if turns else axes[a]
-        return J[:, system.n_v_u :]
+        return frame_jacobian(system.tree, q, self.body, self.X_BT.p)[:, system.n_v_u :]
 
 
 def reach(

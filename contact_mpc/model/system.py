@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from contact_mpc.errors import ConfigError, InputError
 from contact_mpc.model.contact_points import ContactPair, PointContact
+from contact_mpc.model.frame_jacobian import frame_jacobian
 from contact_mpc.model.kinematic_tree import FREE, Geometry, Tree, moving_dofs
 from contact_mpc.model.kinematics import forward_kinematics
 from contact_mpc.model.rotations import (
@@ -192,26 +192,17 @@ class System:
         Gauss-Newton on the pose error from q_guess (n_q,); exact in one step for a free object.
         """
         q = np.array(q_guess, dtype=np.float64)
-        body, _ = self._object_frames[index]
+        body, X_BL = self._object_frames[index]
         dofs = moving_dofs(self.tree, body)
         for _ in range(INVERSE_KINEMATICS_STEPS):
             R, p = self.object_pose(q, index)
             error = np.concatenate([rotation_log(R_WB @ R.T), p_WB - p])
             step = np.zeros(self.n_v)
-            step[dofs] = np.linalg.lstsq(self._pose_jacobian(q, index, dofs), error, rcond=None)[0]
+            step[dofs] = np.linalg.lstsq(frame_jacobian(self.tree, q, body, X_BL.p)[:, dofs], error, rcond=None)[0]
             q = self.integrate(q, step)
             if np.max(np.abs(step)) < 1e-13:
                 break
         return q[: self.n_q_u]
-
-    def _pose_jacobian(self, q: FloatArray, index: int, dofs: NDArray[np.int64]) -> FloatArray:
-        epsilon, columns = 1e-6, []
-        for d in dofs:
-            step = np.zeros(self.n_v)
-            step[d] = epsilon
-            (R1, p1), (R0, p0) = (self.object_pose(self.integrate(q, s * step), index) for s in (1.0, -1.0))
-            columns.append(np.concatenate([rotation_log(R1 @ R0.T), p1 - p0]) / (2.0 * epsilon))
-        return np.array(columns).T
 
     def integrate(self, q: FloatArray, dq: FloatArray) -> FloatArray:
         """Return q ⊕ dq: quaternions are turned on the left by Exp(dq), everything else is added."""

@@ -15,12 +15,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
-from contact_mpc.dynamics.smoothed.newton import measure_gaps
 from contact_mpc.geometry.fingers import first_body, stacked_jacobian
 from contact_mpc.model.fingertips import fingertip_links
-from contact_mpc.model.kinematic_tree import FREE, REVOLUTE
-from contact_mpc.model.kinematics import dof_axes_into, forward_kinematics
+from contact_mpc.model.frame_jacobian import frame_jacobian
+from contact_mpc.model.kinematic_tree import FREE
+from contact_mpc.model.kinematics import forward_kinematics
 from contact_mpc.model.lengths import tangent_lengths
 from contact_mpc.model.rotations import rotation_exp
 from contact_mpc.model.system import System
@@ -32,7 +33,8 @@ from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.task import Goal
 
 IntArray = NDArray[np.int64]
-BISECTIONS = 30
+HALVINGS = 8  # of what is left of a bend, until the finger is nearer than a touch
+SHARE_ACCURACY = 1e-7  # of the share of a bend at which it touches
 Courses = Callable[[FloatArray, IntArray], list["Course"]]
 Hold = Callable[[list[tuple[FloatArray, FloatArray]]], float]
 
@@ -101,7 +103,7 @@ class GraspCandidate:
 
 @dataclass(frozen=True)
 class Finger:
-    """A branch of a robot: joints (indices into q_a), contacts, which of them are its tip's, where the tip is."""
+    """A branch of a robot: joints (indices into q_a), contacts, which are its tip's, where that is, and their scene."""
 
     name: str
     joints: IntArray
@@ -109,6 +111,11 @@ class Finger:
     is_tip: NDArray[np.bool_]
     body: int
     p_BT: FloatArray
+    scene: Scene
+
+    def gap(self, q: FloatArray) -> float:
+        """Return how far the finger is from the objects at q (n_q,), m."""
+        return float(self.scene.gaps(q).min())
 
 
 class GraspSearch:
@@ -144,8 +151,6 @@ class GraspSearch:
         self.spread_rad, self.config = spread_rad, config or GraspSearchConfig()
         self.rng = np.random.default_rng(seed)
         self._scene = make_scene(system)
-        count = len(system.tree.axis_dof)
-        self._axes, self._origins = np.zeros((count, 3)), np.zeros((count, 3))
         self._shapes = [system.geometries[system.pairs[item.pair].geometry_b] for item in system.contacts]
         self._fingers = self._find_fingers()
         self._least_fingers = min(len(self._fingers), 3 if np.any(system.tree.joint == FREE) else 2)
@@ -168,25 +173,16 @@ class GraspSearch:
             is_tip = np.array([(links[c].owner, links[c].link) in tips for c in pairs], dtype=bool)
             if np.any(is_tip):
                 tip = links[pairs[np.flatnonzero(is_tip)[-1]]]
-                fingers.append(Finger(tip.link, joints, pairs, is_tip, tip.body, tip.X_BG.p))
+                near = self._scene.part(pairs)
+                fingers.append(Finger(tip.link, joints, pairs, is_tip, tip.body, tip.X_BG.p, near))
         return fingers
-
-    def _gaps(self, q: FloatArray) -> FloatArray:
-        return np.asarray(measure_gaps(self._scene.model, self._scene.newton, q))
 
     def _closing(self, q: FloatArray, finger: Finger) -> FloatArray:
         """Return how each joint brings the fingertip nearer to the object at q, scaled to a largest of 1."""
-        system, tree = self.system, self.system.tree
-        R, p = forward_kinematics(tree, q)
-        dof_axes_into(tree, R, p, self._axes, self._origins)
-        point = R[finger.body] @ finger.p_BT + p[finger.body]
-        arm = system.object_pose(q)[1] - point
-        rows = tree.chain[finger.body, : tree.chain_count[finger.body]]
-        turning = np.cross(self._axes[rows], point - self._origins[rows])
-        velocity = np.where((tree.axis_kind[rows] == REVOLUTE)[:, None], turning, self._axes[rows])
-        all_nearer = np.zeros(system.n_v)
-        np.add.at(all_nearer, tree.axis_dof[rows], velocity @ arm)
-        nearer = all_nearer[system.n_v_u + finger.joints]
+        R, p = forward_kinematics(self.system.tree, q)
+        arm = self.system.object_pose(q)[1] - (R[finger.body] @ finger.p_BT + p[finger.body])
+        all_nearer = frame_jacobian(self.system.tree, q, finger.body, finger.p_BT)[3:].T @ arm
+        nearer = all_nearer[self.system.n_v_u + finger.joints]
         return np.asarray(nearer / max(float(np.max(np.abs(nearer))), 1e-12))
 
     def _close_finger(self, q: FloatArray, finger: Finger) -> bool:
@@ -200,7 +196,7 @@ class GraspSearch:
             share = self.rng.uniform(0.1, 0.7, len(low))
             base = np.where(side >= 0.0, low + share * (high - low), high - share * (high - low))
             q[first + finger.joints] = base
-            room = float(self._gaps(q)[finger.pairs].min())
+            room = finger.gap(q)
             if room > open_room:
                 open_room, rest = room, base
             if room < self.config.contact_gap_m:
@@ -216,18 +212,23 @@ class GraspSearch:
         """Move one finger in q from base towards base + bend until it touches; False if it does not, or not well."""
         first, joints = self.system.n_q_u, finger.joints
         low, high = self.system.q_min[joints], self.system.q_max[joints]
-        open_s, closed_s = 0.0, 1.0
-        q[first + joints] = base
-        if self._gaps(q)[finger.pairs].min() < self.config.contact_gap_m:
+
+        def room(share: float) -> float:
+            q[first + joints] = base + share * bend
+            return finger.gap(q) - self.config.contact_gap_m
+
+        open_s = 0.0
+        if room(open_s) < 0.0:
             return False
-        for _ in range(BISECTIONS):
-            middle = 0.5 * (open_s + closed_s)
-            q[first + joints] = base + middle * bend
-            if self._gaps(q)[finger.pairs].min() < self.config.contact_gap_m:
-                closed_s = middle
-            else:
-                open_s = middle
-        gaps, q_a = self._gaps(q)[finger.pairs], q[first + joints]
+        for k in range(1, HALVINGS + 1):
+            nearer_s = 1.0 - 0.5**k
+            if room(nearer_s) < 0.0:
+                break
+            open_s = nearer_s
+        else:
+            return False
+        room(brentq(room, open_s, nearer_s, xtol=SHARE_ACCURACY))
+        gaps, q_a = finger.scene.newton.con.phi, q[first + joints]
         touches = gaps.min() < 2.0 * self.config.contact_gap_m and finger.is_tip[np.argmin(gaps)]
         return bool(
             touches and np.all((q_a > low + self.config.limit_room_rad) & (q_a < high - self.config.limit_room_rad))
@@ -264,7 +265,7 @@ class GraspSearch:
         widest = q[joints]
         for _ in range(self.config.open_draws):
             q[joints] = self.rng.uniform(low, high)
-            gap = float(self._gaps(q)[finger.pairs].min())
+            gap = finger.gap(q)
             if gap > room:
                 room, widest = gap, q[joints].copy()
         q[joints] = widest
@@ -296,7 +297,7 @@ class GraspSearch:
 
     def judge(self, q: FloatArray) -> GraspCandidate | None:
         """Return the candidate at q (n_q,), None where it cannot hold the object."""
-        if self._gaps(q).min() < 0.5 * self.config.contact_gap_m:
+        if self._scene.gaps(q).min() < 0.5 * self.config.contact_gap_m:
             self._refuse("a link is in the object, beside those that hold it")
             return None
         grasp = compute_grasp(self.system, q, self.minimum_force_n, self.friction, scene=self._scene)
@@ -381,7 +382,7 @@ class GraspSearch:
         least = np.where(holds, 0.0, self.config.clearance_m)
         least[pairs] = -np.inf
         for k, row in enumerate(q):
-            if np.any(self._gaps(row) < least):
+            if np.any(self._scene.gaps(row) < least):
                 return k
         return len(q)
 
@@ -398,7 +399,7 @@ def object_response(system: System, q: FloatArray, pairs: IntArray, scene: Scene
     """
     scene = scene or make_scene(system)
     model, ws = scene.model, scene.newton
-    measure_gaps(model, ws, q)
+    scene.gaps(q)
     J = stacked_jacobian(model.pairs, ws.con, pairs, system.n_v)
     lengths = tangent_lengths(system)[: system.n_v_u]
     return np.asarray(lengths[:, None] * np.linalg.lstsq(J[:, : system.n_v_u], -J[:, system.n_v_u :], rcond=None)[0])
