@@ -58,7 +58,7 @@ def plan(
     grasp: Annotated[
         bool, typer.Option("--grasp", help="Search a start posture instead and print it as YAML.")
     ] = False,
-    samples: Annotated[int, typer.Option(min=1, max=100000, help="Postures to try with --grasp, at most.")] = 600,
+    samples: Annotated[int, typer.Option(min=1, max=100000, help="Postures to try with --grasp, at most.")] = 1600,
     spread_deg: Annotated[
         float | None,
         typer.Option(
@@ -68,6 +68,10 @@ def plan(
             "no start and its object is no ball, else 0.",
         ),
     ] = None,
+    anew: Annotated[
+        bool,
+        typer.Option("--anew", help="With --grasp: forget the start of the task, place the object by --seed."),
+    ] = False,
     write: Annotated[bool, typer.Option("--write", help="With --grasp: put the start into the task file.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the tree, or of the search with --grasp.")] = 0,
     displacement: Annotated[
@@ -98,8 +102,10 @@ def plan(
     config = load_task(task).about(axis)
     if write and not grasp:
         raise ConfigError("--write belongs to --grasp: it puts the start that was found into the task file")
+    if anew and not grasp:
+        raise ConfigError("--anew belongs to --grasp: it searches as if the task had no start")
     if grasp:
-        find_grasp(config, GraspOptions(samples, spread_deg, seed, write), as_json)
+        find_grasp(config, GraspOptions(samples, spread_deg, seed, write, anew), as_json)
     if config.planner.get("method") == "contact_implicit":
         from contact_mpc.cli.plan.plan_push import plan_contact_implicit  # casadi, for such tasks alone
 

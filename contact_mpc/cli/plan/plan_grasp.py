@@ -16,6 +16,7 @@ from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit
 from contact_mpc.evaluation.starts.find_start import FoundStart, find_start, turns_to_try_deg
 from contact_mpc.evaluation.starts.start_file import goal_text, start_section, start_text, write_start
+from contact_mpc.importing.placement import without_start
 from contact_mpc.planning.grasp.search import GraspCandidate
 from contact_mpc.task.task import TaskConfig
 
@@ -27,12 +28,16 @@ ShowProgress = Callable[[int, float], None]
 
 @dataclass(frozen=True)
 class GraspOptions:
-    """How many postures to try, half width of the object's turns (deg, None: derived), seed, whether to write it."""
+    """How many postures to try, half width of the object's turns (deg, None: derived), seed, whether to write it.
+
+    With is_anew the task's own start is forgotten.
+    """
 
     samples: int
     spread_deg: float | None
     seed: int
     write: bool
+    is_anew: bool = False
 
 
 def find_grasp(task: TaskConfig, options: GraspOptions, as_json: bool) -> NoReturn:
@@ -42,6 +47,7 @@ def find_grasp(task: TaskConfig, options: GraspOptions, as_json: bool) -> NoRetu
 
     Ctrl-C ends the search with the best so far.
     """
+    task = without_start(task, options.seed) if options.is_anew else task
     spread_deg = turns_to_try_deg(task) if options.spread_deg is None else options.spread_deg
     with progress_bar("searching", "postures", "best score", options.samples) as report:
         found = find_start(task, options.samples, options.seed, float(np.deg2rad(spread_deg)), report)
@@ -64,7 +70,8 @@ def _put_down(
     as_json: bool,
 ) -> dict[str, Any]:
     """Write the start into the task file where that was asked for and every turn was planned from it, else print it."""
-    heading = f"seed {options.seed}, {result['samples']} samples, {result['spread_deg']:g} deg"
+    heading = f"{'--anew, ' if options.is_anew else ''}seed {options.seed}, {result['samples']} samples, "
+    heading += f"{result['spread_deg']:g} deg"
     if options.write and not found.refused:
         write_start(task.path, task.system, best, found.grip_n, heading)
         return {"written": task.path}
