@@ -7,6 +7,7 @@ any correction, and counts if the object then is within `MOST_M` and `MOST_DEG` 
 Drake takes no part: it judges what was chosen here.
 """
 
+import os
 from collections.abc import Sequence
 
 import mujoco
@@ -43,7 +44,7 @@ class StartHolding:
         self._models = [plant.actuated_copy(is_complete=True)[0] for plant in self._plants]
         for model in self._models:
             model.opt.timestep = STEP_S
-        self._data = mujoco.MjData(self._models[0])
+        self._data = [mujoco.MjData(self._models[0]) for _ in os.sched_getaffinity(0)]  # one per thread
         widths = np.array([item.hysteresis_fraction + item.torque_ripple_fraction for item in plants])
         rng = np.random.default_rng(OFFSETS_SEED)
         self._offsets = (
@@ -70,12 +71,12 @@ class StartHolding:
         first = np.empty((len(self._models), size))
         for plant, model, state in zip(self._plants, self._models, first, strict=True):
             plant.reset(ways[0][0][0])
-            mujoco.mj_resetData(model, self._data)
-            self._data.qpos[:] = plant.qpos
-            mujoco.mj_getState(model, self._data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+            mujoco.mj_resetData(model, self._data[0])
+            self._data[0].qpos[:] = plant.qpos
+            mujoco.mj_getState(model, self._data[0], state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
         commands = [_spread_out(u) for _, u in ways]
         control = np.array([commands[k % len(ways)] + offset for k, offset in enumerate(self._offsets)])
-        states, _ = rollout.rollout(self._models, [self._data], initial_state=first, control=control)
+        states, _ = rollout.rollout(self._models, self._data, initial_state=first, control=control)
         return np.asarray(self._plants[0].q_from_qpos(states[:, -1, 1 : 1 + self._models[0].nq]))
 
     def _is_near(self, q: FloatArray, q_end: FloatArray) -> bool:

@@ -44,3 +44,12 @@ def test_each_plant_has_its_own_start_and_its_own_turn(task, way) -> None:
     turned, still = (task.system.object_pose(q)[0] for q in both.ends([way, rest]))
     angles = [np.rad2deg(np.arccos((np.trace(R) - 1.0) / 2.0)) for R in (turned, still)]
     assert angles[0] > 20.0 and angles[1] < 5.0
+
+
+def test_threads_change_no_figure(task, way, monkeypatch: pytest.MonkeyPatch) -> None:
+    plants = [PlantPerturbation(friction=friction) for friction in (0.5, 0.6, 0.7, 0.8, 0.9)]
+    ends = []
+    for cores in (1, 3):
+        monkeypatch.setattr("os.sched_getaffinity", lambda _pid, cores=cores: set(range(cores)))
+        ends.append(StartHolding(task.system, plants).ends([way]))
+    np.testing.assert_array_equal(*ends)
