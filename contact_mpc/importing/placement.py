@@ -13,10 +13,10 @@ from contact_mpc.errors import ConfigError
 from contact_mpc.geometry.fingers import first_body
 from contact_mpc.importing.primitives import signed_distance
 from contact_mpc.importing.proposals import tip_points
+from contact_mpc.model.extent import half_extent
 from contact_mpc.model.fingertips import last_links
 from contact_mpc.model.kinematics import forward_kinematics
 from contact_mpc.model.system import System
-from contact_mpc.model.urdf import Shape
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.task import TaskConfig
 
@@ -26,7 +26,9 @@ LEAST_SHARE = 2e-3  # of the postures that a finger must reach the object with
 CLEARANCE_M = 0.003
 
 
-def place_object(system: System, robot: str, tips: tuple[str, ...], half_extent_m: FloatArray, seed: int) -> FloatArray:
+def place_object(
+    system: System, robot: str, tips: tuple[str, ...], half_extent_m: FloatArray, seed: int | tuple[int, ...]
+) -> FloatArray:
     """Return the position (3,), m, of an object of these half extents (3,) among the fingertips of a robot.
 
     Raises
@@ -59,7 +61,7 @@ def place_object(system: System, robot: str, tips: tuple[str, ...], half_extent_
     return np.round(places[int(np.argmax(scores))], 4)
 
 
-def without_start(task: TaskConfig, seed: int) -> TaskConfig:
+def without_start(task: TaskConfig, seed: int | tuple[int, ...]) -> TaskConfig:
     """Return the task as if it had no start, its object where `place_object` puts it.
 
     Raises
@@ -70,31 +72,9 @@ def without_start(task: TaskConfig, seed: int) -> TaskConfig:
     system, q = task.system, task.system.q_default.copy()
     robot = system.config.robots[0]
     tips = tuple(robot.fingertips or last_links(system, robot.name))
-    place = place_object(system, robot.name, tips, _half_extent(system), seed)
+    place = place_object(system, robot.name, tips, half_extent(system), seed)
     q[: system.n_q_u] = system.q_from_object_pose(system.object_pose(q)[0], place, q)
     return replace(task, start_q=q, start_u=q[system.n_q_u :].copy(), has_start=False)
-
-
-def _half_extent(system: System) -> FloatArray:
-    """Return half the extent (3,), m, along the axes of the world of the first object as the system has it."""
-    R, p = forward_kinematics(system.tree, system.q_default)
-    low, high = np.full(3, np.inf), np.full(3, -np.inf)
-    for item in system.geometries:
-        if item.owner == system.object_names[0]:
-            half = np.abs(R[item.body] @ item.X_BG.R) @ _half_size(item.shape)
-            centre = R[item.body] @ item.X_BG.p + p[item.body]
-            low, high = np.minimum(low, centre - half), np.maximum(high, centre + half)
-    return np.asarray(0.5 * (high - low))
-
-
-def _half_size(shape: Shape) -> FloatArray:
-    """Return half the extent (3,), m, of a shape along its own axes."""
-    if len(shape.vertices):
-        return np.asarray(np.abs(shape.vertices).max(axis=0))
-    if shape.kind == "box":
-        return 0.5 * np.array(shape.size)
-    radius, length = (*shape.size, 0.0)[:2]
-    return np.array([radius, radius, 0.5 * length + (0.0 if shape.kind == "cylinder" else radius)])
 
 
 def _draw_postures(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -47,10 +47,14 @@ def find_grasp(task: TaskConfig, options: GraspOptions, as_json: bool) -> NoRetu
 
     Ctrl-C ends the search with the best so far.
     """
-    task = without_start(task, options.seed) if options.is_anew else task
-    spread_deg = turns_to_try_deg(task) if options.spread_deg is None else options.spread_deg
+    place = without_start if options.is_anew else None
+    spread_deg = (
+        turns_to_try_deg(replace(task, has_start=task.has_start and not options.is_anew))
+        if options.spread_deg is None
+        else options.spread_deg
+    )
     with progress_bar("searching", "postures", "best score", options.samples) as report:
-        found = find_start(task, options.samples, options.seed, float(np.deg2rad(spread_deg)), report)
+        found = find_start(task, options.samples, options.seed, float(np.deg2rad(spread_deg)), report, place)
     search, best, refused = found.search, found.best, found.refused
     head = {"task": task.name, "seed": options.seed, "samples": search.drawn, "spread_deg": spread_deg}
     result = {**head, "goal_met": not refused, "refused": refused, **_grasp_figures(task, found)}

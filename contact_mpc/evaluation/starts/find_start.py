@@ -76,6 +76,10 @@ class FoundStart:
         return bool(self.refused) and best is not None and best.goal is None and not self.search.leaves_choice(best)
 
 
+Place = Callable[[TaskConfig, tuple[int, ...]], TaskConfig]
+Search = Callable[[TaskConfig, tuple[int, ...]], FoundStart]
+
+
 def turns_to_try_deg(task: TaskConfig) -> float:
     """Return the half width of the turns of a start that are worth trying: 0 for balls, and about a start given."""
     shapes = [item.shape.kind for item in task.system.geometries if item.owner in task.system.object_names]
@@ -88,6 +92,7 @@ def find_start(
     seed: int = 0,
     spread_rad: float = 0.0,
     progress: Callable[[int, float], None] | None = None,
+    place: Place | None = None,
 ) -> FoundStart:
     """Search a start about that of a task; Ctrl-C ends the search with the best so far.
 
@@ -104,6 +109,8 @@ def find_start(
         Half width of the start's random turns, rad.
     progress : callable, optional
         Told count and best score after each posture of a search.
+    place : callable, optional
+        Given the task and the seed of a search, the task with its object where that search begins.
 
     Raises
     ------
@@ -111,12 +118,16 @@ def find_start(
         MuJoCo, in which starts are held, is not installed.
     """
     require_packages("the search of a start, which holds it in physics,", "mujoco")
-    found = find_with_grip(task, samples, seed, spread_rad, progress)
+
+    def search(of: TaskConfig, key: tuple[int, ...]) -> FoundStart:
+        return search_once(of if place is None else place(of, key), samples, key, spread_rad, progress)
+
+    found = find_with_grip(task, seed, search)
     grip_n = gentler_grip(task)
     if not found.refused or found.is_interrupted or found.is_hopeless or grip_n is None:
         return found
     gentle = replace(task, planner={**task.planner, "minimum_force_n": grip_n})
-    other = find_with_grip(gentle, samples, seed, spread_rad, progress, GENTLE_SEARCHES)
+    other = find_with_grip(gentle, seed, search, GENTLE_SEARCHES)
     if found.best is not None and other.refused:
         return replace(found, is_interrupted=other.is_interrupted)
     return replace(other, grip_n=grip_n)
@@ -129,20 +140,13 @@ def gentler_grip(task: TaskConfig) -> float | None:
     return gentle if derived is not None and task.planner.get("minimum_force_n") == derived > gentle else None
 
 
-def find_with_grip(
-    task: TaskConfig,
-    samples: int,
-    seed: int,
-    spread_rad: float,
-    progress: Callable[[int, float], None] | None,
-    searches: int = SEARCHES,
-) -> FoundStart:
+def find_with_grip(task: TaskConfig, seed: int, search: Search, searches: int = SEARCHES) -> FoundStart:
     """Search with the task's own grip until a start is good enough; see `find_start`."""
-    best = search_once(task, samples, (seed,), spread_rad, progress)
+    best = search(task, (seed,))
     for count in range(1, searches):
         if best.is_interrupted or best.is_enough or best.is_hopeless:
             break
-        found = search_once(task, samples, (seed, count), spread_rad, progress)
+        found = search(task, (seed, count))
         best = replace(max(best, found, key=_worth), is_interrupted=found.is_interrupted)
     return best
 

@@ -21,7 +21,10 @@ class GraspSearchConfig(BaseModel):
         default=0.05, ge=0.0, le=1.0, description="room of a start posture to the joint limits, rad (m)"
     )
     spread_m: float = Field(
-        default=0.015, ge=0.0, le=1.0, description="half width of the box of object positions about the given one, m"
+        default=0.015,
+        ge=0.0,
+        le=1.0,
+        description="half width of the box of object positions about the given one, m; more beyond 12 cm of size",
     )
     tries_per_finger: int = Field(default=40, ge=1, le=10_000, description="open postures, before a finger stays open")
     least_bend: float = Field(

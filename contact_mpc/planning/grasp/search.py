@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from contact_mpc.geometry.fingers import first_body, stacked_jacobian
+from contact_mpc.model.extent import half_extent
 from contact_mpc.model.fingertips import fingertip_links
 from contact_mpc.model.frame_jacobian import frame_jacobian
 from contact_mpc.model.kinematic_tree import FREE
@@ -34,6 +35,8 @@ from contact_mpc.task.task import Goal
 
 IntArray = NDArray[np.int64]
 HALVINGS = 8  # of what is left of a bend, until the finger is nearer than a touch
+LEAST_RANK = 1e-6  # of the contacts' Jacobian: directions with less of its norm count for nothing
+USUAL_HALF_M = 0.06  # objects larger than twice this are moved about by so much more
 SHARE_ACCURACY = 1e-7  # of the share of a bend at which it touches
 Courses = Callable[[FloatArray, IntArray], list["Course"]]
 Hold = Callable[[list[tuple[FloatArray, FloatArray]]], float]
@@ -151,6 +154,7 @@ class GraspSearch:
         self.spread_rad, self.config = spread_rad, config or GraspSearchConfig()
         self.rng = np.random.default_rng(seed)
         self._scene = make_scene(system)
+        self._scale = max(1.0, float(np.mean(half_extent(system))) / USUAL_HALF_M)
         self._shapes = [system.geometries[system.pairs[item.pair].geometry_b] for item in system.contacts]
         self._fingers = self._find_fingers()
         self._least_fingers = min(len(self._fingers), 3 if np.any(system.tree.joint == FREE) else 2)
@@ -236,7 +240,8 @@ class GraspSearch:
 
     def sample(self) -> GraspCandidate | None:
         """Return one random candidate, None where it cannot hold the object."""
-        turn, spread_m = self.rng.uniform(-self.spread_rad, self.spread_rad, 3), self.config.spread_m
+        turn = self.rng.uniform(-self.spread_rad, self.spread_rad, 3)
+        spread_m = self._scale * self.config.spread_m
         q = self._place_object(self.q_centre, self.rng.uniform(-spread_m, spread_m, 3), turn)
         self.drawn += 1
         chosen = self._choose_fingers(q)
@@ -275,7 +280,8 @@ class GraspSearch:
         self.drawn += 1
         scale, variation_rad = self.rng.uniform(0.1, 1.0), self.config.variation_rad
         turn = scale * min(variation_rad, self.spread_rad) * self.rng.standard_normal(3)
-        q = self._place_object(candidate.q, scale * self.config.variation_m * self.rng.standard_normal(3), turn)
+        offset = scale * self._scale * self.config.variation_m * self.rng.standard_normal(3)
+        q = self._place_object(candidate.q, offset, turn)
         first = self.system.n_q_u
         for finger in self._fingers:
             if not self._holds(candidate, finger):
@@ -313,9 +319,15 @@ class GraspSearch:
         return bool(np.any(np.isin(candidate.grasp.pairs, finger.pairs)))
 
     def leaves_choice(self, candidate: GraspCandidate) -> bool:
-        """Whether contacts that do not slip leave the object more than one motion, by the count of joints that hold."""
-        joints = sum(len(finger.joints) for finger in self._fingers if self._holds(candidate, finger))
-        return self.system.n_v_u + joints - 3 * len(candidate.grasp.pairs) > 1
+        """Whether contacts that do not slip leave more than one motion to the object and the fingers that hold it.
+
+        Of all their degrees of freedom the rank of the contacts' Jacobian is taken: three per contact, two in a plane.
+        """
+        self._scene.gaps(candidate.q)
+        J = stacked_jacobian(self._scene.model.pairs, self._scene.newton.con, candidate.grasp.pairs, self.system.n_v)
+        joints = [finger.joints for finger in self._fingers if self._holds(candidate, finger)]
+        columns = np.concatenate([np.arange(self.system.n_v_u), *(self.system.n_v_u + item for item in joints)])
+        return bool(len(columns) - np.linalg.matrix_rank(J[:, columns], tol=LEAST_RANK * np.linalg.norm(J)) > 1)
 
     def _refuse(self, reason: str) -> None:
         self.refusals[reason] += 1

@@ -112,18 +112,17 @@ def test_a_strong_grip_that_serves_no_turn_is_followed_by_a_gentle_one(
     ],
 )
 def test_searches_follow_one_another_until_a_start_is_good_enough(
-    task: TaskConfig, monkeypatch: pytest.MonkeyPatch, shares: list[float], held: list[float], searches: int, met: float
+    task: TaskConfig, shares: list[float], held: list[float], searches: int, met: float
 ) -> None:
     seeds = []
 
-    def search(task: TaskConfig, _samples: int, seed: tuple[int, ...], *_: object) -> FoundStart:
+    def search(task: TaskConfig, seed: tuple[int, ...]) -> FoundStart:
         share, search = shares[len(seeds)], make_search(task, seed)
         search.best = None if np.isnan(share) else candidate(task, held[len(seeds)])
         seeds.append(seed)
         return FoundStart(search, "nothing" if np.isnan(share) else "", met=share)
 
-    monkeypatch.setattr(module, "search_once", search)
-    found = find_with_grip(task, 1, 7, 0.0, None)
+    found = find_with_grip(task, 7, search)
     assert seeds == [(7,), (7, 1), (7, 2), (7, 3)][:searches]
     np.testing.assert_equal(found.met, met)
 
@@ -165,3 +164,19 @@ def test_a_free_turn_that_is_too_far_is_told_how_far_it_goes(task: TaskConfig) -
     said = module.advise_turn(free, make_search(free, 0), start)
     assert said == "; try `contact-mpc new task` with --turn any:22"
     assert module.advise_turn(free, make_search(free, 0), replace(start, fractions=(1.0,))) == ""
+
+
+def test_every_search_begins_where_its_seed_puts_the_object(task: TaskConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, seeds = [], []
+
+    def search(search: GraspSearch, *_: object) -> None:
+        begun.append(search.q_centre)
+
+    def place(task: TaskConfig, seed: tuple[int, ...]) -> TaskConfig:
+        seeds.append(seed)
+        return replace(task, start_q=task.start_q + 1e-3 * len(seeds))
+
+    monkeypatch.setattr(module, "search_grasp", search)
+    assert find_start(task, 1, seed=3, place=place).refused == "no posture holds the object"
+    assert seeds == [(3,), (3, 1), (3, 2), (3, 3)]
+    np.testing.assert_allclose(begun, [task.start_q + 1e-3 * k for k in (1, 2, 3, 4)])

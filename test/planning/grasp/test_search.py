@@ -179,3 +179,11 @@ def test_search_ends_once_its_best_can_hardly_be_beaten(monkeypatch: pytest.Monk
     counts: list[int] = []
     assert search_grasp(search, 10 * CONFIG.patience, lambda count, _: counts.append(count)) is search.best
     assert counts[-1] == CONFIG.patience
+
+
+@pytest.mark.parametrize("name", ["allegro_ball", "planar_hand_ball"])
+def test_fingers_with_joints_to_spare_leave_a_choice_in_space_and_in_a_plane(name: str) -> None:
+    task = load_task(name)
+    search = search_for(task, task.start_q, ("",))
+    start = search.judge(task.start_q)
+    assert start is not None and search.leaves_choice(start)

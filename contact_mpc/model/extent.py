@@ -1,0 +1,30 @@
+"""How large an object is."""
+
+import numpy as np
+
+from contact_mpc.model.kinematics import forward_kinematics
+from contact_mpc.model.system import System
+from contact_mpc.model.urdf import Shape
+from contact_mpc.settings.arrays import FloatArray
+
+
+def half_extent(system: System) -> FloatArray:
+    """Return half the extent (3,), m, along the axes of the world of the first object, as the system places it."""
+    R, p = forward_kinematics(system.tree, system.q_default)
+    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    for item in system.geometries:
+        if item.owner == system.object_names[0] and item.body >= 0:
+            half = np.abs(R[item.body] @ item.X_BG.R) @ _half_size(item.shape)
+            centre = R[item.body] @ item.X_BG.p + p[item.body]
+            low, high = np.minimum(low, centre - half), np.maximum(high, centre + half)
+    return np.asarray(0.5 * (high - low))
+
+
+def _half_size(shape: Shape) -> FloatArray:
+    """Return half the extent (3,), m, of a shape along its own axes."""
+    if len(shape.vertices):
+        return np.asarray(np.abs(shape.vertices).max(axis=0))
+    if shape.kind == "box":
+        return 0.5 * np.array(shape.size)
+    radius, length = (*shape.size, 0.0)[:2]
+    return np.array([radius, radius, 0.5 * length + (0.0 if shape.kind == "cylinder" else radius)])
