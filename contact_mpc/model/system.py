@@ -14,6 +14,7 @@ from contact_mpc.model.frame_jacobian import frame_jacobian
 from contact_mpc.model.kinematic_tree import FREE, Geometry, Tree, moving_dofs
 from contact_mpc.model.kinematics import forward_kinematics
 from contact_mpc.model.rotations import (
+    matrix_to_quaternion,
     quaternion_exp,
     quaternion_log,
     quaternion_multiply,
@@ -189,10 +190,15 @@ class System:
     def q_from_object_pose(self, R_WB: FloatArray, p_WB: FloatArray, q_guess: FloatArray, index: int = 0) -> FloatArray:
         """Return q_u with the object's frame at (R_WB, p_WB); least squares where its joints cannot reach the pose.
 
-        Gauss-Newton on the pose error from q_guess (n_q,); exact in one step for a free object.
+        Gauss-Newton on the pose error from q_guess (n_q,), which a free object does not need.
         """
         q = np.array(q_guess, dtype=np.float64)
         body, X_BL = self._object_frames[index]
+        if self.tree.joint[body] == FREE:
+            i, R = self.tree.i_q[body], R_WB @ X_BL.R.T
+            wxyz = matrix_to_quaternion(np.ascontiguousarray(R))
+            q[i : i + 7] = *np.copysign(1.0, wxyz @ q[i : i + 4]) * wxyz, *(p_WB - R @ X_BL.p)
+            return q[: self.n_q_u]
         dofs = moving_dofs(self.tree, body)
         for _ in range(INVERSE_KINEMATICS_STEPS):
             R, p = self.object_pose(q, index)

@@ -9,7 +9,7 @@ engine, where the caller has one (`GraspSearch.hold`): the share of the plants t
 the first `random_share` of the samples the best is varied instead.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -162,6 +162,7 @@ class GraspSearch:
         self.best: GraspCandidate | None = None
         self.refusals: Counter[str] = Counter()
         self.misses: Counter[str] = Counter()
+        self._short: defaultdict[int, float] = defaultdict(float)  # by path, of all candidates
 
     def _find_fingers(self) -> list[Finger]:
         """Return the branches of the robots that have a fingertip an object can touch."""
@@ -349,35 +350,47 @@ class GraspSearch:
         return max(found, key=lambda candidate: candidate.score)
 
     def _score_course(self, q: FloatArray, grasp: Grasp, course: Course) -> GraspCandidate:
-        fractions: list[float] = []
-        ways: list[tuple[FloatArray, FloatArray]] = []
-        room = np.inf
-        for step in self.config.friction_steps:
-            if fractions and fractions[-1] < 1.0:
+        """Return the candidate with its score, with too low a one as soon as it cannot become the best."""
+        values = np.linalg.svd(object_response(self.system, q, grasp.pairs, self._scene), compute_uv=False)
+        fingers = min(1.0, len(grasp.pairs) / max(1, len(self._fingers)))
+        found = GraspCandidate(
+            q, grasp, (0.0,), np.inf, float(values[-1] / values[0]), fingers, config=self.config, goal=course.goal
+        )
+        ways: dict[int, tuple[FloatArray, FloatArray]] = {}
+        hardest_first = sorted(range(len(course.paths)), key=lambda i: -self._short[i])
+        for k, step in enumerate(self.config.friction_steps):
+            if k and found.fractions[-1] < 1.0:
                 break
-            shares = []
-            for path in course.paths:
-                friction = step * self.friction
+            before, shares, count = found.fractions[:k], 0.0, len(course.paths)
+            for done, i in enumerate(hardest_first, start=1):
+                path, friction = course.paths[i], step * self.friction
                 rolled = roll_along(
                     self.system, q, path, grasp.pairs, self.minimum_force_n, friction, scene=self._scene
                 )
-                shares.append(self._clear_instants(rolled.q, grasp.pairs) / len(path))
-                if step == 1.0:
-                    ways.append((rolled.q, rolled.u))
-                    room = min(room, self._room(rolled.q) if len(rolled.q) else 0.0)
-            fractions.append(float(np.mean(shares)))
-        values = np.linalg.svd(object_response(self.system, q, grasp.pairs, self._scene), compute_uv=False)
-        share = len(grasp.pairs) / max(1, len(self._fingers))
-        conditioning, share = float(values[-1] / values[0]), min(1.0, share)
-        found = GraspCandidate(
-            q, grasp, tuple(fractions), room, conditioning, share, config=self.config, goal=course.goal
-        )
-        return self._try_to_hold(found, ways)
+                share = self._clear_instants(rolled.q, grasp.pairs) / len(path)
+                shares += share
+                self._short[i] += 1.0 - share
+                if k == 0:
+                    ways[i] = rolled.q, rolled.u
+                    room = self._room(rolled.q) if len(rolled.q) else 0.0
+                    found = replace(found, limit_room_rad=min(found.limit_room_rad, room))
+                found = replace(found, fractions=(*before, shares / count))
+                if not self._could_win(replace(found, fractions=(*before, (shares + count - done) / count))):
+                    return found
+        return self._try_to_hold(found, [ways[i] for i in range(len(ways))])
+
+    def _could_win(self, candidate: GraspCandidate) -> bool:
+        """Whether a candidate could become the best if all that is not known of it is as good as can be."""
+        if self.best is None:
+            return True
+        is_whole = candidate.fraction >= 1.0
+        steps = len(self.config.friction_steps) - len(candidate.fractions) if candidate.fractions[-1] >= 1.0 else 0
+        held = self.config.held_weight if is_whole and self.hold is not None else 0.0
+        return candidate.score + steps + held > self.best.score
 
     def _try_to_hold(self, candidate: GraspCandidate, ways: list[tuple[FloatArray, FloatArray]]) -> GraspCandidate:
         """Return the candidate with its share of plants, where it serves every path and could become the best."""
-        least = -np.inf if self.best is None else self.best.score
-        if self.hold is None or candidate.fraction < 1.0 or candidate.score + self.config.held_weight <= least:
+        if self.hold is None or candidate.fraction < 1.0 or not self._could_win(candidate):
             return candidate
         held = self.hold(ways)
         if held < 1.0:
