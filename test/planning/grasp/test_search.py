@@ -187,3 +187,23 @@ def test_fingers_with_joints_to_spare_leave_a_choice_in_space_and_in_a_plane(nam
     search = search_for(task, task.start_q, ("",))
     start = search.judge(task.start_q)
     assert start is not None and search.leaves_choice(start)
+
+
+def test_giving_up_early_changes_no_best_posture(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = load_task("allegro_ball")
+    axes = ("+x", "-x", "+z")
+    bests, rolled = [], []
+
+    def counted(*arguments: object, **named: object) -> RollingPath:
+        rolled[-1] += 1
+        return roll_along(*arguments, **named)
+
+    monkeypatch.setattr("contact_mpc.planning.grasp.search.roll_along", counted)
+    for gives_up in (True, False):
+        if not gives_up:
+            monkeypatch.setattr(GraspSearch, "_could_win", lambda *_: True)
+        rolled.append(0)
+        bests.append(search_grasp(search_for(task, task.start_q, axes), 40))
+    assert bests[0] is not None and bests[1] is not None
+    np.testing.assert_array_equal(bests[0].q, bests[1].q)
+    assert bests[0].score == bests[1].score and rolled[0] < rolled[1]
