@@ -23,8 +23,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console, Group
-from rich.progress import Progress
+from rich.console import Group
 from rich.table import Table
 
 from contact_mpc.cli.bench.estimation.contact_location_workload import (
@@ -34,6 +33,7 @@ from contact_mpc.cli.bench.estimation.contact_location_workload import (
     summarise_doubles,
     summarise_singles,
 )
+from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit
 from contact_mpc.estimation.contact_location.double_contacts import DoubleContacts
 from contact_mpc.model.system_builder import load_system
@@ -65,7 +65,7 @@ def bench_contact_location(
 ) -> None:
     """Locate single and double contacts on an iiwa by joint torques, against noise, bias and resolution."""
     system = load_system(SYSTEM)
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with LineBar() as bar:
         work = Workload(system, seed)
         trials = [work.single() for _ in bar.track(range(contacts), description="single contacts")]
         searcher = DoubleContacts(work.locator, starts, seed=seed)
