@@ -28,6 +28,7 @@ USUAL_TURN, ANY = "z:30", "any"
 DEG_PER_S = 10.0
 LEAST_DURATION_S, HOLD_S = 2.0, 2.0
 TOLERANCE_DEG, TOLERANCE_MM = 5.0, 5.0
+NEAR_M = 0.03  # a contact gives 7 mN there, but an object of many parts has thousands of them
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,8 @@ def _turn_part(
         f"goal: {goal}",
         f"duration_s: {duration}",
     ]
-    return TaskPart([float(value) for value in place], "where the fingertips reach it", lines)
+    near = f"activation_distance_m: {NEAR_M:g}   # pairs further apart are left out: forces of many would add up"
+    return TaskPart([float(value) for value in place], "where the fingertips reach it", lines, (near,))
 
 
 def require_robot(robot: str) -> None:
