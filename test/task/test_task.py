@@ -9,7 +9,12 @@ import pytest
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.rotations import rotation_exp
 from contact_mpc.settings.resources import resource
+from contact_mpc.settings.yaml_files import read_yaml
 from contact_mpc.task.task import AXES_W, TaskConfig, load_task
+
+START = read_yaml(resource("tasks", "planar_hand_ball"))["start"]
+LEFT_1, LEFT_2 = (f"{name}: {START['joints_rad'][name]}" for name in ("left_1", "left_2"))
+LEFT_1_COMMAND = f"left_1: {START['commands_rad']['left_1']}"
 
 
 @pytest.fixture
@@ -36,7 +41,7 @@ def test_start_is_what_the_file_says(each_task: TaskConfig) -> None:
 
 def test_joints_are_taken_by_name_not_by_order(changed: Callable) -> None:
     task = load_task("planar_hand_ball")
-    swapped = load_task(changed(("left_1: -0.5694, left_2: -1.2401", "left_2: -1.2401, left_1: -0.5694")))
+    swapped = load_task(changed((f"{LEFT_1}, {LEFT_2}", f"{LEFT_2}, {LEFT_1}")))
     np.testing.assert_array_equal(task.start_q, swapped.start_q)
 
 
@@ -78,10 +83,10 @@ def test_axes_are_names_of_directions(each_task: TaskConfig, changed: Callable) 
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("left_2: -1.2401", "left_3: -1.2401", ("start.joints_rad", "missing ['left_2']", "unknown ['left_3']")),
-        ("left_1: -0.6436, ", "", ("start.commands_rad", "missing ['left_1']")),
-        ("left_2: -1.2401", "left_2: -124.01", ("start.joints_rad.left_2", "outside")),
-        ("left_2: -1.2401", "left_2: .nan", ("start.joints_rad.left_2", "finite")),
+        (LEFT_2, LEFT_2.replace("left_2", "left_3"), ("start.joints_rad", "missing ['left_2']", "unknown ['left_3']")),
+        (f"{LEFT_1_COMMAND}, ", "", ("start.commands_rad", "missing ['left_1']")),
+        (LEFT_2, "left_2: -104.71", ("start.joints_rad.left_2", "outside")),
+        (LEFT_2, "left_2: .nan", ("start.joints_rad.left_2", "finite")),
         ("joints_rad:", "joint_rad:", ("start.joint_rad", "did you mean 'joints_rad'")),
         ("duration_s: 3.0", "duration: 3.0", ("duration", "did you mean 'duration_s'")),
         ("duration_s: 3.0", "duration_s: -3.0", ("duration_s", "greater than 0")),

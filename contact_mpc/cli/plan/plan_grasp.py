@@ -74,14 +74,14 @@ def _put_down(
     as_json: bool,
 ) -> dict[str, Any]:
     """Write the start into the task file where that was asked for and every turn was planned from it, else print it."""
-    heading = f"{'--anew, ' if options.is_anew else ''}seed {options.seed}, {result['samples']} samples, "
-    heading += f"{result['spread_deg']:g} deg"
+    given = f"{'--anew ' if options.is_anew else ''}--seed {options.seed} --samples {options.samples} "
+    given += f"--spread-deg {result['spread_deg']:g}"
     if options.write and not found.refused:
-        write_start(task.path, task.system, best, found.grip_n, heading)
+        write_start(task.path, task.system, best, found.grip_n, given)
         return {"written": task.path}
     if not as_json:
         goal = "" if best.goal is None else goal_text(best.goal)
-        Console(soft_wrap=True).print(goal + start_text(result["start"], heading))
+        Console(soft_wrap=True).print(goal + start_text(result["start"], given))
     return {}
 
 

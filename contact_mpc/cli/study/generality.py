@@ -198,8 +198,8 @@ def _provide_start(hand: str, thing: str, place: Path, options: CellOptions) -> 
         row["reason"] = f"{NO_GRASP}: {start.refused}"
     else:
         row |= {"held_in_plants": start.best.held, "turns_met": start.met, "fingers": len(start.best.grasp.pairs)}
-        how = f"seed {options.seed}, {start.search.drawn} samples"
-        write_start(task.path, task.system, start.best, start.grip_n, how)
+        given = f"--seed {options.seed} --samples {options.samples}"
+        write_start(task.path, task.system, start.best, start.grip_n, given)
     write_text(kept, json.dumps({"key": key, "row": to_plain(row)}, indent=1))
     return None if start.refused else task_file, row
 

@@ -22,16 +22,16 @@ def start_section(system: System, start: GraspCandidate, grip_n: float | None = 
     return {
         "joints_rad": dict(zip(system.joint_names, joints, strict=True)),
         "commands_rad": dict(zip(system.joint_names, commands, strict=True)),
-        "object_position_m": np.round(p, 4).tolist(),
-        "object_rpy_rad": np.round(rpy_from_rotation(R), 4).tolist(),
+        "object_position_m": (np.round(p, 4) + 0.0).tolist(),
+        "object_rpy_rad": (np.round(rpy_from_rotation(R), 4) + 0.0).tolist(),
         **({} if grip_n is None else {"grip_n": grip_n}),
     }
 
 
-def start_text(section: dict[str, Any], how: str) -> str:
-    """Return the section as text, with who wrote it and how in its first line."""
+def start_text(section: dict[str, Any], options: str) -> str:
+    """Return the section as text, with the command and its options that found it in its first line."""
     text = yaml.safe_dump({"start": section}, sort_keys=False, default_flow_style=None, width=100000)
-    return f"start:   # by `contact-mpc plan --grasp` {__version__}, {how}\n" + text.partition("\n")[2]
+    return f"start:   # by `contact-mpc plan --grasp {options}`, version {__version__}\n" + text.partition("\n")[2]
 
 
 def goal_text(goal: Goal) -> str:
@@ -45,11 +45,11 @@ def goal_text(goal: Goal) -> str:
     return "goal: " + yaml.safe_dump(section, sort_keys=False, default_flow_style=True, width=100000)
 
 
-def write_start(path: Path, system: System, start: GraspCandidate, grip_n: float | None, how: str) -> None:
+def write_start(path: Path, system: System, start: GraspCandidate, grip_n: float | None, options: str) -> None:
     """Put a start into a task file, and its goal where that is the grasp's own."""
     if start.goal is not None:
         replace_section(path, "goal", goal_text(start.goal))
-    replace_section(path, "start", start_text(start_section(system, start, grip_n), how))
+    replace_section(path, "start", start_text(start_section(system, start, grip_n), options))
 
 
 def replace_section(path: Path, key: str, block: str) -> None:
