@@ -9,15 +9,15 @@ from contact_mpc.settings.arrays import FloatArray
 
 
 def half_extent(system: System) -> FloatArray:
-    """Return half the extent (3,), m, along the axes of the world of the first object, as the system places it."""
+    """Return how far (3,), m, the first object reaches from its frame along the axes of the world, as it is placed."""
     R, p = forward_kinematics(system.tree, system.q_default)
-    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    _, origin = system.object_pose(system.q_default)
+    reach = np.zeros(3)
     for item in system.geometries:
         if item.owner == system.object_names[0] and item.body >= 0:
             half = np.abs(R[item.body] @ item.X_BG.R) @ _half_size(item.shape)
-            centre = R[item.body] @ item.X_BG.p + p[item.body]
-            low, high = np.minimum(low, centre - half), np.maximum(high, centre + half)
-    return np.asarray(0.5 * (high - low))
+            reach = np.maximum(reach, np.abs(R[item.body] @ item.X_BG.p + p[item.body] - origin) + half)
+    return reach
 
 
 def _half_size(shape: Shape) -> FloatArray:

@@ -1,0 +1,43 @@
+"""The extent of an object is that of the shapes it is made of, as its system places them."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from contact_mpc.importing.objects import make_object, write_object
+from contact_mpc.model.extent import half_extent
+from contact_mpc.model.system import System
+from contact_mpc.model.system_builder import load_system
+
+SYSTEM = """
+name: alone
+friction: {{default: 1.0}}
+robots:
+  - {{name: pusher, urdf: pusher_xyz.urdf, joint_stiffness_nm_per_rad: 100.0, joint_damping_nms_per_rad: 1.0}}
+objects:
+  - {{name: thing, urdf: {urdf}, mobility: free, position_m: [0.3, 0.2, 0.1], rpy_rad: [0.0, 0.0, {yaw}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "half_m"),
+    [("allegro_ball", (0.06, 0.06, 0.06)), ("allegro_cube", (0.03, 0.03, 0.03)), ("allegro_plate", (0.1, 0.125, 0.01)),
+     ("planar_hand_ball", (0.25, 0.25, 0.25))],
+)  # fmt: skip
+def test_shipped_objects(named_system: Callable[[str], System], name: str, half_m: tuple[float, float, float]) -> None:
+    np.testing.assert_allclose(half_extent(named_system(name)), half_m)
+
+
+@pytest.mark.parametrize(
+    "thing", ["box:0.05,0.06,0.07", "capsule:0.025,0.04", "cylinder:0.03,0.06", "wedge:0.07,0.06,0.06"]
+)  # fmt: skip
+@pytest.mark.parametrize("yaw", [0.0, 0.5 * np.pi])
+def test_objects_of_ones_own_lie_as_they_are_placed(tmp_path: Path, thing: str, yaw: float) -> None:
+    item = make_object(thing, None)
+    write_object(item, tmp_path)
+    path = tmp_path / "alone.yaml"
+    path.write_text(SYSTEM.format(urdf=f"{item.name}.urdf", yaw=yaw))
+    wanted = np.array(item.half_extent_m)
+    np.testing.assert_allclose(half_extent(load_system(path)), wanted[[1, 0, 2]] if yaw else wanted, rtol=0.02)
