@@ -124,18 +124,14 @@ def _faces_of(vertices: FloatArray) -> _Topology:
     topology = _Topology(vertices)
     hull = convex_hull(vertices)
     size = float(np.ptp(vertices, axis=0).max())
-    left = list(range(len(hull.simplices)))
-    while left:
-        plane = hull.equations[left[0]]
-        same = [
-            f
-            for f in left
-            if np.linalg.norm(np.cross(hull.equations[f, :3], plane[:3])) < COPLANAR
-            and hull.equations[f, :3] @ plane[:3] > 0.0
-            and abs(hull.equations[f, 3] - plane[3]) < COPLANAR * size
-        ]
-        left = [f for f in left if f not in same]
-        topology.add_face(plane[:3], sorted({int(v) for f in same for v in hull.simplices[f]}))
+    normals, offsets = hull.equations[:, :3], hull.equations[:, 3]
+    is_left = np.ones(len(normals), dtype=bool)
+    while np.any(is_left):
+        first = int(np.argmax(is_left))
+        same = is_left & (normals @ normals[first] > 0.0) & (np.abs(offsets - offsets[first]) < COPLANAR * size)
+        same &= np.linalg.norm(np.cross(normals, normals[first]), axis=1) < COPLANAR
+        is_left &= ~same
+        topology.add_face(normals[first], sorted({int(v) for v in hull.simplices[same].ravel()}))
     return topology
 
 
