@@ -15,11 +15,12 @@ for _library in ("OPENBLAS", "OMP", "MKL"):
 
 import numpy as np  # noqa: E402  (numpy must find the thread counts set)
 import pytest  # noqa: E402
+from held_tasks import held_task  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
 from contact_mpc.model.system import System  # noqa: E402
 from contact_mpc.model.system_builder import load_system  # noqa: E402
-from contact_mpc.task.task import TaskConfig, load_task  # noqa: E402
+from contact_mpc.task.task import TaskConfig  # noqa: E402
 
 pytest_plugins = ["synthetic_bag"] if find_spec("rosbags") is not None else []
 if find_spec("rclpy") is not None:
@@ -56,7 +57,7 @@ def named_system() -> Callable[[str], System]:
 
 @pytest.fixture(scope="session", params=["allegro_ball", "planar_hand_ball"])
 def each_task(request: pytest.FixtureRequest) -> TaskConfig:
-    return load_task(request.param)
+    return held_task(request.param)
 
 
 @pytest.fixture(scope="session")

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, command_line, emit, require_writable
 from contact_mpc.settings.extras import require_packages
 
@@ -33,7 +33,7 @@ def replay(
     require_writable(report)
     from contact_mpc.bags.sources import describe_difference, find_system
 
-    with LineBar(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()) as progress:
+    with _progress() as progress:
         record = _read(bag, namespace, progress)
         model = find_system(record, system)
         result = _recompute(record, model, params, tolerance, progress)
@@ -65,7 +65,13 @@ def make_table(bag: Path, result: "ReplayResult", page: Path | None) -> Table:
     return table
 
 
-def _read(bag: Path, namespace: str | None, progress: LineBar) -> "RunRecord":
+def _progress() -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
+def _read(bag: Path, namespace: str | None, progress: Progress) -> "RunRecord":
     from contact_mpc.bags.bag import read_run
 
     reading = progress.add_task("reading messages", total=None)
@@ -75,7 +81,7 @@ def _read(bag: Path, namespace: str | None, progress: LineBar) -> "RunRecord":
 
 
 def _recompute(
-    record: "RunRecord", model: Any, params: Path | None, tolerance: float, progress: LineBar
+    record: "RunRecord", model: Any, params: Path | None, tolerance: float, progress: Progress
 ) -> "ReplayResult":
     from contact_mpc.bags.recompute import DEFAULT_RATE_HZ, ReplaySettings, replay_run
     from contact_mpc.bags.sources import node_config, node_parameters

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contact_mpc.model.frame_jacobian import frame_jacobian
-from contact_mpc.model.kinematics import forward_kinematics
+from contact_mpc.model.kinematics import forward_kinematics, frame_jacobian
 from contact_mpc.model.rotations import rotation_log
 from contact_mpc.model.system import System
 from contact_mpc.model.urdf import Pose

@@ -5,20 +5,15 @@ is near many of them for every finger, on different sides, with the finger's lin
 that do not move leave free.
 """
 
-from dataclasses import replace
-
 import numpy as np
 
 from contact_mpc.errors import ConfigError
 from contact_mpc.geometry.fingers import first_body
 from contact_mpc.importing.primitives import signed_distance
 from contact_mpc.importing.proposals import tip_points
-from contact_mpc.model.extent import half_extent
-from contact_mpc.model.fingertips import last_links
 from contact_mpc.model.kinematics import forward_kinematics
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.task.task import TaskConfig
 
 POSTURES, PLACES = 1500, 600
 NEAR_M = 0.006  # of the surface, beside a fingertip's own size
@@ -59,22 +54,6 @@ def place_object(
             f"{POSTURES} postures); take another size, or place it by position_m in the system file"
         )
     return np.round(places[int(np.argmax(scores))], 4)
-
-
-def without_start(task: TaskConfig, seed: int | tuple[int, ...]) -> TaskConfig:
-    """Return the task as if it had no start, its object where `place_object` puts it.
-
-    Raises
-    ------
-    ConfigError
-        As `place_object`.
-    """
-    system, q = task.system, task.system.q_default.copy()
-    robot = system.config.robots[0]
-    tips = tuple(robot.fingertips or last_links(system, robot.name))
-    place = place_object(system, robot.name, tips, half_extent(system), seed)
-    q[: system.n_q_u] = system.q_from_object_pose(system.object_pose(q)[0], place, q)
-    return replace(task, start_q=q, start_u=q[system.n_q_u :].copy(), has_start=False)
 
 
 def _draw_postures(

@@ -10,9 +10,8 @@ import numpy as np
 
 from contact_mpc.errors import ConfigError, InputError
 from contact_mpc.model.contact_points import ContactPair, PointContact
-from contact_mpc.model.frame_jacobian import frame_jacobian
 from contact_mpc.model.kinematic_tree import FREE, Geometry, Tree, moving_dofs
-from contact_mpc.model.kinematics import forward_kinematics
+from contact_mpc.model.kinematics import forward_kinematics, frame_jacobian
 from contact_mpc.model.rotations import (
     matrix_to_quaternion,
     quaternion_exp,

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from held_tasks import held_task
 
 from contact_mpc import ContactDynamics
 from contact_mpc.dynamics.analysis.random_states import draw_states
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import load_system
-from contact_mpc.task.task import load_task
 
 TEST_SYSTEMS = Path(__file__).resolve().parents[1] / "systems"
 
@@ -25,7 +25,7 @@ def random_states() -> Callable[..., list[tuple[np.ndarray, np.ndarray]]]:
         system, rng = dynamics.system, np.random.default_rng(seed)
         if system.path.is_relative_to(TEST_SYSTEMS):
             return draw_states(dynamics, system.q_default, 0.3, count, gap, rng, False, deepest)
-        return draw_states(dynamics, load_task(system.name).start_q, 0.01, count, gap, rng, True, deepest)
+        return draw_states(dynamics, held_task(system.name).start_q, 0.01, count, gap, rng, True, deepest)
 
     return draw
 

@@ -5,8 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from contact_mpc.model.frame_jacobian import frame_jacobian
-from contact_mpc.model.kinematics import forward_kinematics
+from contact_mpc.model.kinematics import forward_kinematics, frame_jacobian
 from contact_mpc.model.rotations import rotation_log
 from contact_mpc.model.system import System
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from held_tasks import held_task
 
 from contact_mpc import ContactDynamics
 from contact_mpc.dynamics.contact_dynamics import build_model
@@ -21,7 +22,7 @@ from contact_mpc.optimisation.horizon import (
     make_horizon,
     roll_out,
 )
-from contact_mpc.task.task import TaskConfig, load_task
+from contact_mpc.task.task import TaskConfig
 
 KAPPA, TOLERANCE, T = 1e4, 1e-18, 3
 
@@ -73,7 +74,7 @@ def test_rows_are_the_derivatives_of_forces_and_cones(each_task: TaskConfig, che
 @pytest.mark.parametrize("shift_m", [(0.03, 0.0, 0.0), (0.0, 0.03, 0.0), (0.0, -0.03, 0.0)])
 def test_linearised_forces_stay_in_their_cones(shift_m: tuple[float, float, float]) -> None:
     """A goal 3 cm aside asks for forces 10 N outside the cones; with the trust region they stay inside."""
-    task, worst = load_task("allegro_ball"), {}
+    task, worst = held_task("allegro_ball"), {}
     system = task.system
     R_WB, p_WB = system.object_pose(task.start_q)
     goal = task.start_q.copy()

@@ -14,7 +14,7 @@ KEPT_NUMBERS = {
     "tolerances of comparisons and round-off": {
         *("SAME", "TOUCHING_M", "MARGIN", "POSTURE_TOLERANCE_M", "STARTS_RAD", "STARTS_M", "STEP_TOLERANCE"),
         *("ARRIVED_RAD", "STANDING_RAD", "DAMPING", "LEAST_LEVER_M", "MARGIN_RAD"),
-        *("RANK_SHARE", "LEAST_TURN", "NEAR_DEG", "NEAR_MM"),
+        *("RANK_SHARE", "LEAST_TURN", "NEAR_DEG", "NEAR_MM", "LEAST_RANK", "SHARE_ACCURACY"),
     },
     "bounds that stand for none, and ends of bisections": {
         *("LOOSE", "UNJUDGED_MM", "LARGEST_SCALE", "LARGEST_FRICTION", "LARGEST_EFFORT_SHARE", "LEAST_FORCE_N"),

@@ -24,7 +24,13 @@ class GraspSearchConfig(BaseModel):
         default=0.015,
         ge=0.0,
         le=1.0,
-        description="half width of the box of object positions about the given one, m; more beyond 12 cm of size",
+        description="half width of the box of object positions about the given one, m",
+    )
+    usual_half_m: float = Field(
+        default=0.06,
+        gt=0.0,
+        le=10.0,
+        description="half of an object's size, m; of larger ones positions are spread and varied by so much more",
     )
     tries_per_finger: int = Field(default=40, ge=1, le=10_000, description="open postures, before a finger stays open")
     least_bend: float = Field(

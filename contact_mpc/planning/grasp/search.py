@@ -17,12 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from contact_mpc.geometry.extent import half_extent
 from contact_mpc.geometry.fingers import first_body, stacked_jacobian
-from contact_mpc.model.extent import half_extent
 from contact_mpc.model.fingertips import fingertip_links
-from contact_mpc.model.frame_jacobian import frame_jacobian
 from contact_mpc.model.kinematic_tree import FREE
-from contact_mpc.model.kinematics import forward_kinematics
+from contact_mpc.model.kinematics import forward_kinematics, frame_jacobian
 from contact_mpc.model.lengths import tangent_lengths
 from contact_mpc.model.rotations import rotation_exp
 from contact_mpc.model.system import System
@@ -36,7 +35,6 @@ from contact_mpc.task.task import Goal
 IntArray = NDArray[np.int64]
 HALVINGS = 8  # of what is left of a bend, until the finger is nearer than a touch
 LEAST_RANK = 1e-6  # of the contacts' Jacobian: directions with less of its norm count for nothing
-USUAL_HALF_M = 0.06  # objects larger than twice this are moved about by so much more
 SHARE_ACCURACY = 1e-7  # of the share of a bend at which it touches
 Courses = Callable[[FloatArray, IntArray], list["Course"]]
 Hold = Callable[[list[tuple[FloatArray, FloatArray]]], float]
@@ -154,7 +152,7 @@ class GraspSearch:
         self.spread_rad, self.config = spread_rad, config or GraspSearchConfig()
         self.rng = np.random.default_rng(seed)
         self._scene = make_scene(system)
-        self._scale = max(1.0, float(np.mean(half_extent(system))) / USUAL_HALF_M)
+        self._scale = max(1.0, float(np.mean(half_extent(system))) / self.config.usual_half_m)
         self._shapes = [system.geometries[system.pairs[item.pair].geometry_b] for item in system.contacts]
         self._fingers = self._find_fingers()
         self._least_fingers = min(len(self._fingers), 3 if np.any(system.tree.joint == FREE) else 2)
@@ -375,11 +373,11 @@ class GraspSearch:
                     room = self._room(rolled.q) if len(rolled.q) else 0.0
                     found = replace(found, limit_room_rad=min(found.limit_room_rad, room))
                 found = replace(found, fractions=(*before, shares / count))
-                if not self._could_win(replace(found, fractions=(*before, (shares + count - done) / count))):
+                if not self.could_win(replace(found, fractions=(*before, (shares + count - done) / count))):
                     return found
         return self._try_to_hold(found, [ways[i] for i in range(len(ways))])
 
-    def _could_win(self, candidate: GraspCandidate) -> bool:
+    def could_win(self, candidate: GraspCandidate) -> bool:
         """Whether a candidate could become the best if all that is not known of it is as good as can be."""
         if self.best is None:
             return True
@@ -390,7 +388,7 @@ class GraspSearch:
 
     def _try_to_hold(self, candidate: GraspCandidate, ways: list[tuple[FloatArray, FloatArray]]) -> GraspCandidate:
         """Return the candidate with its share of plants, where it serves every path and could become the best."""
-        if self.hold is None or candidate.fraction < 1.0 or not self._could_win(candidate):
+        if self.hold is None or candidate.fraction < 1.0 or not self.could_win(candidate):
             return candidate
         held = self.hold(ways)
         if held < 1.0:

@@ -8,6 +8,9 @@ from typer.testing import CliRunner
 
 from contact_mpc.cli.main import build_app
 from contact_mpc.settings.resources import resource
+from contact_mpc.settings.yaml_files import read_yaml
+
+_, Y, Z = read_yaml(resource("tasks", "allegro_ball"))["start"]["object_position_m"]
 
 
 @pytest.mark.parametrize(
@@ -16,7 +19,11 @@ from contact_mpc.settings.resources import resource
         ({}, True, ""),
         ({"minimum_force_n: 3.0": "minimum_force_n: 30.0"}, False, "it would take a least force of at most"),
         ({"rotation_deg: 30.0": "rotation_deg: 120.0"}, False, "the goal cannot be held"),
-        ({"0.0248, 0.1095": "0.0648, 0.1095"}, False, "the start does not hold the object"),
+        (
+            {"object_position_m: [": "object_position_m: [0.04, 0.0, 0.0]   # ["},
+            False,
+            "the start does not hold the object",
+        ),
     ],
     ids=["as it is", "force", "goal", "start"],
 )

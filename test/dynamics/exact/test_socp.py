@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from held_tasks import held_task
 
 from contact_mpc import ContactDynamics
 from contact_mpc.dynamics.contact_dynamics import FORMULATIONS
@@ -12,7 +13,6 @@ from contact_mpc.dynamics.exact.step_problem import StepProblem
 from contact_mpc.errors import InputError
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import build_system
-from contact_mpc.task.task import load_task
 
 SYSTEMS = ("allegro_ball", "planar_hand_ball", "dumbbell", "door")
 GAPS_M = (-3e-3, 5e-3)
@@ -59,7 +59,7 @@ def test_solution_does_not_depend_on_the_tangents(random_states: Callable, alleg
 
 @pytest.mark.parametrize("name", ["allegro_ball", "planar_hand_ball"])
 def test_log_barrier_tends_to_socp_with_order_one(name: str) -> None:
-    task, kappas = load_task(name), np.array([1e4, 1e5, 1e6])
+    task, kappas = held_task(name), np.array([1e4, 1e5, 1e6])
     q_a = task.start_q[task.system.n_q_u :]
     u = q_a + 5.0 * (task.start_u - q_a)  # a firm grasp: the gap of a light one, 2 / (kappa f), is larger
     exact = ContactDynamics(task.system, formulation="socp").step(task.start_q, u)
@@ -84,7 +84,7 @@ def test_object_at_rest_is_carried_by_its_contacts(
         system, formulation=formulation, regularization="quasistatic", tolerance=NEWTON_TOLERANCE
     )
     if name == "allegro_ball":
-        task = load_task(name)
+        task = held_task(name)
         u = task.start_u
         touching = ContactDynamics(system, formulation="socp", regularization="quasistatic")
         q = touching.step(task.start_q, u).q_next  # pivoting of the lcp ends on a ray while gaps are open
@@ -188,7 +188,7 @@ def test_every_formulation_refuses_what_the_smoothed_step_refuses(formulation: s
 
 @pytest.mark.parametrize("formulation", ["log_barrier", *EXACT])
 def test_start_deeper_than_a_centimetre_is_reported(formulation: str, allegro: System) -> None:
-    task = load_task("allegro_ball")
+    task = held_task("allegro_ball")
     q = task.start_q.copy()
     q[6] -= 0.02
     assert ContactDynamics(allegro, formulation=formulation).step(q, task.start_u).status == "deep_penetration"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import clarabel
 import numpy as np
 import pytest
+from held_tasks import held_task
 from scipy.optimize import minimize
 from scipy.sparse import csc_matrix
 from scipy.spatial.transform import Rotation
@@ -17,7 +18,6 @@ from contact_mpc.dynamics.smoothed.newton import make_newton, prepare_step
 from contact_mpc.model.kinematics import forward_kinematics
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import build_system
-from contact_mpc.task.task import load_task
 
 SYSTEMS = ("allegro_ball", "planar_hand_ball", "dumbbell", "door")
 APART = (5e-4, 5e-3)
@@ -143,7 +143,7 @@ def test_contact_forces_and_weight_move_the_free_body(
 
 
 def test_ball_at_rest_in_the_hand_is_carried_by_its_fingers() -> None:
-    task = load_task("allegro_ball")
+    task = held_task("allegro_ball")
     dynamics, q = ContactDynamics(task.system), task.start_q
     for _ in range(600):  # the fingers roll the ball until the grasp has settled
         result = dynamics.step(q, task.start_u)
@@ -256,7 +256,7 @@ def resident_bytes() -> int:
 
 
 def test_memory_stays_flat_over_many_steps() -> None:
-    task = load_task("allegro_ball")
+    task = held_task("allegro_ball")
     dynamics = ContactDynamics(task.system)
     sizes = []
     for count in (500, 8000):

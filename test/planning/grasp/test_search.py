@@ -201,7 +201,7 @@ def test_giving_up_early_changes_no_best_posture(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("contact_mpc.planning.grasp.search.roll_along", counted)
     for gives_up in (True, False):
         if not gives_up:
-            monkeypatch.setattr(GraspSearch, "_could_win", lambda *_: True)
+            monkeypatch.setattr(GraspSearch, "could_win", lambda *_: True)
         rolled.append(0)
         bests.append(search_grasp(search_for(task, task.start_q, axes), 40))
     assert bests[0] is not None and bests[1] is not None

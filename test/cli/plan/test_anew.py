@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from contact_mpc.importing.placement import without_start
+from contact_mpc.cli.plan.anew import without_start
 from contact_mpc.model.rotations import rotation_exp
 from contact_mpc.task.task import load_task
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from contact_mpc.geometry.extent import half_extent
 from contact_mpc.importing.objects import make_object, write_object
-from contact_mpc.model.extent import half_extent
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import load_system
 
