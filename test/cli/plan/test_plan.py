@@ -19,11 +19,7 @@ _, Y, Z = read_yaml(resource("tasks", "allegro_ball"))["start"]["object_position
         ({}, True, ""),
         ({"minimum_force_n: 3.0": "minimum_force_n: 30.0"}, False, "it would take a least force of at most"),
         ({"rotation_deg: 30.0": "rotation_deg: 120.0"}, False, "the goal cannot be held"),
-        (
-            {"object_position_m: [": "object_position_m: [0.04, 0.0, 0.0]   # ["},
-            False,
-            "the start does not hold the object",
-        ),
+        ({f"{Y}, {Z}": f"{Y + 0.04:.4f}, {Z}"}, False, "the start does not hold the object"),
     ],
     ids=["as it is", "force", "goal", "start"],
 )
