@@ -76,6 +76,7 @@ class ClosedLoop:
         self._tracker = make_controller(ControllerSetup(system, tracker, config.comparison, seed))
         self._estimator.warm_up()
         self._tracker.warm_up()
+        self.log.errors_of(*system.object_pose(task.start_q))  # compiled before time runs
         self._tracker.set_reference(Reference(start_ns, reference_over_wire(system, plan)))
         self._bridge = BridgeCore(system, config.bridge, lockstep=True)
         self._bridge.activate()
