@@ -18,6 +18,12 @@ def planned(name: str) -> TrajoptResult:
     return plan_task(load_task(name))
 
 
+@pytest.fixture(params=["allegro_ball", "planar_hand_ball"])
+def each_task(request: pytest.FixtureRequest) -> TaskConfig:
+    """Return the shipped task, from its own start."""
+    return load_task(request.param)
+
+
 @pytest.fixture
 def result(each_task: TaskConfig) -> TrajoptResult:
     return planned(each_task.name)
