@@ -17,12 +17,10 @@ from contact_mpc.model.rotations import (
     quaternion_log,
     quaternion_multiply,
     rotation_exp,
-    rotation_log,
 )
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
 
-DIFFERENCE_STEP = 1e-6  # rad, m: central differences of smooth kinematics are then exact to about 1e-10
 CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])
 
 
@@ -96,12 +94,12 @@ class JointChart:
         Gives the pose of the object and its inverse.
     index : int
         Which object.
-    q_slice : slice
-        Where its joints lie in q.
+    q_slice, v_slice : slice
+        Where its joints lie in q and in v.
     """
 
-    def __init__(self, system: System, index: int, q_slice: slice) -> None:
-        self._system, self._index, self._slice = system, index, q_slice
+    def __init__(self, system: System, index: int, q_slice: slice, v_slice: slice) -> None:
+        self._system, self._index, self._slice, self._v_slice = system, index, q_slice, v_slice
         self.n = q_slice.stop - q_slice.start
 
     def from_pose(self, R_WB: FloatArray, p_WB: FloatArray, guess: FloatArray | None) -> FloatArray:
@@ -124,7 +122,7 @@ class JointChart:
     def covariance(self, x: FloatArray, rotation_std: float, translation_std: float) -> FloatArray:
         """Return (J' W^-1 J)^-1, the covariance of the weighted least-squares joint values; J = d pose / d x."""
         weights = np.repeat([1.0 / rotation_std**2, 1.0 / translation_std**2], 3)
-        J = self._jacobian(x)
+        J = self._system.object_jacobian(self._full(x), self._index)[:, self._v_slice]
         return np.asarray(np.linalg.inv(J.T @ (weights[:, None] * J)), dtype=np.float64)
 
     def spread(self, dx: FloatArray) -> FloatArray:
@@ -137,26 +135,19 @@ class JointChart:
             q[self._slice] = x
         return q
 
-    def _jacobian(self, x: FloatArray) -> FloatArray:
-        columns = []
-        for step in DIFFERENCE_STEP * np.eye(self.n):
-            (R0, p0), (R1, p1) = (self._system.object_pose(self._full(x + s), self._index) for s in (-step, step))
-            columns.append(np.concatenate([rotation_log(R1 @ R0.T), p1 - p0]) / (2.0 * DIFFERENCE_STEP))
-        return np.stack(columns, axis=1)
-
 
 def build_charts(system: System) -> list[Chart]:
     """Return the chart of each object, in the order of q_u."""
     charts: list[Chart] = []
-    start = 0
+    start_q = start_v = 0
     for index, item in enumerate(system.config.objects):
         if item.mobility == "free":
             charts.append(FreeBodyChart())
-            start += 7
+            start_q, start_v = start_q + 7, start_v + 6
             continue
         count = len(system.urdfs[item.name].moving_joints)
-        charts.append(JointChart(system, index, slice(start, start + count)))
-        start += count
+        charts.append(JointChart(system, index, slice(start_q, start_q + count), slice(start_v, start_v + count)))
+        start_q, start_v = start_q + count, start_v + count
     return charts
 
 

@@ -178,6 +178,11 @@ class System:
         body, X_BL = self._object_frames[index]
         return R[body] @ X_BL.R, R[body] @ X_BL.p + p[body]
 
+    def object_jacobian(self, q: FloatArray, index: int = 0) -> FloatArray:
+        """Return J (6, n_v_u) with V_WB = J v_u: [omega_W, dp_W], rad/s and m/s, of the object's frame at q (n_q,)."""
+        body, X_BL = self._object_frames[index]
+        return frame_jacobian(self.tree, q, body, X_BL.p)[:, : self.n_v_u]
+
     @cached_property
     def _object_frames(self) -> list[tuple[int, Pose]]:
         """Body and pose in it of each object's frame: the last link of its URDF that moves."""

@@ -11,12 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contact_mpc.model.rotations import rotation_log
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.loop_records import EstimatedState
-
-DIFFERENCE_STEP = 1e-6  # rad, m: central differences of smooth kinematics are then exact to about 1e-10
 
 
 @dataclass(frozen=True)
@@ -41,24 +38,12 @@ class ObjectMotion:
     covariance: FloatArray
 
 
-def object_jacobian(system: System, q: FloatArray, index: int = 0) -> FloatArray:
-    """Return J (6, n_v_u) with V_WB = J v_u for one object at q (n_q,), by central differences."""
-    columns = np.empty((6, system.n_v_u))
-    for d in range(system.n_v_u):
-        step = np.zeros(system.n_v)
-        step[d] = DIFFERENCE_STEP
-        (R1, p1), (R0, p0) = (system.object_pose(system.integrate(q, s * step), index) for s in (1.0, -1.0))
-        columns[:3, d] = rotation_log(np.ascontiguousarray(R1 @ R0.T)) / (2.0 * DIFFERENCE_STEP)
-        columns[3:, d] = (p1 - p0) / (2.0 * DIFFERENCE_STEP)
-    return columns
-
-
 def object_motion(system: System, state: EstimatedState, index: int = 0) -> ObjectMotion:
     """Return the motion of one object in an estimated state."""
     R_WB, p_WB = system.object_pose(state.q, index)
     v_u, covariance = state.v[: system.n_v_u], state.covariance_u
     if not _is_free(system):
-        J = object_jacobian(system, state.q, index)
+        J = system.object_jacobian(state.q, index)
         v_u, covariance = J @ v_u, J @ covariance @ J.T
     return ObjectMotion(R_WB, p_WB, v_u, covariance)
 
@@ -89,7 +74,7 @@ def state_from_motion(
     q = np.concatenate([system.q_from_object_pose(motion.R_WB, motion.p_WB, q_guess), q_a])
     v_u, covariance = motion.V_WB, motion.covariance
     if not _is_free(system):
-        inverse = np.linalg.pinv(object_jacobian(system, q))
+        inverse = np.linalg.pinv(system.object_jacobian(q))
         v_u, covariance = inverse @ v_u, inverse @ covariance @ inverse.T
     return EstimatedState(t_ns, q, np.concatenate([v_u, v_a]), tau, covariance)
 

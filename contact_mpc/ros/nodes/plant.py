@@ -36,7 +36,7 @@ from contact_mpc.ros.runtime.realtime import PacedDeadlines, apply_realtime
 from contact_mpc.ros.runtime.topic_gate import TopicGate
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.units import NS_PER_S
-from contact_mpc.task.object_motion import ObjectMotion, object_jacobian
+from contact_mpc.task.object_motion import ObjectMotion
 from contact_mpc.task.task import load_task
 
 RECORDER_LEAD_NS = NS_PER_S  # the plant may be this far ahead of the bag
@@ -260,7 +260,7 @@ class PlantNode(ContactNode):
         system = self._system
         R_WB, p_WB = system.object_pose(state.q)
         v_u = state.v[: system.n_v_u]
-        V_WB = v_u if system.config.objects[0].mobility == "free" else object_jacobian(system, state.q) @ v_u
+        V_WB = v_u if system.config.objects[0].mobility == "free" else system.object_jacobian(state.q) @ v_u
         motion = ObjectMotion(R_WB, p_WB, V_WB, UNKNOWN_COVARIANCE)
         self._truth.publish(messages.fill_odometry(self._truth_message, state.t_ns, motion))
 
