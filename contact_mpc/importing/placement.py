@@ -19,12 +19,20 @@ POSTURES, PLACES = 1500, 600
 NEAR_M = 0.006  # of the surface, beside a fingertip's own size
 LEAST_SHARE = 2e-3  # of the postures that a finger must reach the object with
 CLEARANCE_M = 0.003
+STEPS, LYING_M = 60, 1e-4  # down to what it lies on, and how near to that it then is
 
 
 def place_object(
-    system: System, robot: str, tips: tuple[str, ...], half_extent_m: FloatArray, seed: int | tuple[int, ...]
+    system: System,
+    robot: str,
+    tips: tuple[str, ...],
+    half_extent_m: FloatArray,
+    seed: int | tuple[int, ...],
+    up: FloatArray | None = None,
 ) -> FloatArray:
     """Return the position (3,), m, of an object of these half extents (3,) among the fingertips of a robot.
+
+    With `up` (3,), in W, it is one where the object lies on links that do not move.
 
     Raises
     ------
@@ -45,8 +53,10 @@ def place_object(
         )
     centre, spread = clouds.mean(axis=(0, 1)), clouds.std(axis=(0, 1))
     places = centre + rng.uniform(-1.5, 1.5, (PLACES, 3)) * spread
-    room = _room(system, places)
-    places = places[room > np.min(half_extent_m) + CLEARANCE_M]
+    least = float(np.min(half_extent_m)) + CLEARANCE_M
+    if up is not None:
+        places = _lower(system, places, up, least)
+    places = places[_room(system, places) > least - LYING_M]
     scores = np.array([_score(clouds, links, place, reach, radius) for place in places])
     if not len(places) or not np.any(np.isfinite(scores)):
         raise ConfigError(
@@ -90,6 +100,14 @@ def _room(system: System, places: FloatArray) -> FloatArray:
             local = (places - item.X_BG.p) @ item.X_BG.R
             room = np.minimum(room, signed_distance(item.shape.kind, np.array(item.shape.size), local))
     return room
+
+
+def _lower(system: System, places: FloatArray, up: FloatArray, least: float) -> FloatArray:
+    """Return those of places (n, 3) that have a shape that does not move below them, so much (m) over it."""
+    for _ in range(STEPS):
+        room = _room(system, places)
+        places = places - (room - least)[:, None] * up
+    return places[np.abs(_room(system, places) - least) < LYING_M]
 
 
 def _score(clouds: FloatArray, links: list[FloatArray], place: FloatArray, reach: FloatArray, radius: float) -> float:

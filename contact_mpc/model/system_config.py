@@ -71,7 +71,9 @@ class RobotConfig(_Frozen):
         default_factory=dict, description="by joint, rad or m; those left out: as near to 0 as limits allow"
     )
     fingertips: tuple[str, ...] = Field(
-        default=(), description="links that a grasp may hold with; none: the last of each finger that has a shape"
+        default=(),
+        description="links that a grasp may hold with, all of them where the robot is one arm; none: the last of each "
+        "finger that has a shape",
     )
 
 

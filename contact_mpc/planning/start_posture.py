@@ -11,9 +11,13 @@ from contact_mpc.planning.grasp.free_turn import free_turns
 from contact_mpc.planning.grasp.grasp_config import GraspSearchConfig
 from contact_mpc.planning.grasp.scene import make_scene
 from contact_mpc.planning.grasp.search import Course, Courses, GraspCandidate, GraspSearch, Hold
+from contact_mpc.planning.methods import REGRASP, planner_of
+from contact_mpc.planning.reorient.one_grasp import turns_of_one_grasp
 from contact_mpc.planning.trajopt.task import object_path
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.task import Goal, TaskConfig
+
+LYING_GAP_M = 1.4e-3  # of an object that fingers grip where it lies: what is pressed sinks in by less
 
 
 def make_search(
@@ -27,6 +31,8 @@ def make_search(
     config = config or GraspSearchConfig()
     if task.goal.is_free:
         config = config.model_copy(update={"draws_fingers": True})
+    elif planner_of(task) == REGRASP:
+        config = config.model_copy(update={"support_gap_m": LYING_GAP_M})
     return GraspSearch(
         task.system, task.start_q, _free_courses(task, config) if task.goal.is_free else _given_course(task, config),
         seed, minimum_force_n=float(task.planner.get("minimum_force_n", 1.0)),
@@ -35,9 +41,11 @@ def make_search(
 
 
 def _given_course(task: TaskConfig, config: GraspSearchConfig) -> Courses:
-    """Return what gives the paths of all turns of a task, whatever the grasp."""
-    turns = [_further(task.about(axis), config.turn_share) for axis in task.axes or ("",)]
-    return lambda q, _pairs: [Course([_path(turn, q, config) for turn in turns])]
+    """Return what gives the paths of all turns of a task, or of one of its many grasps, whatever the grasp."""
+    is_part = planner_of(task) == REGRASP
+    turns = turns_of_one_grasp(task) if is_part else [task.about(axis) for axis in task.axes or ("",)]
+    further = [_further(turn, config.turn_share) for turn in turns]
+    return lambda q, _pairs: [Course([_path(turn, q, config) for turn in further])]
 
 
 def _free_courses(task: TaskConfig, config: GraspSearchConfig) -> Courses:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from contact_mpc.errors import PlanError
-from contact_mpc.evaluation.starts.start_turns import share_of_turns
+from contact_mpc.evaluation.starts.start_turns import is_as_evaluated, share_of_turns
 from contact_mpc.evaluation.trial_run import Case
 from contact_mpc.evaluation.trials import Disturbance, disturbance_of, draw_trial
 from contact_mpc.planning.free_goal import settle_goal
@@ -185,7 +185,7 @@ def search_once(
     except KeyboardInterrupt:
         return FoundStart(search, "", is_interrupted=True)
     refused = (
-        "" if met >= LEAST_MET else describe_turns(met, task.goal.is_free) + advise_turn(task, search, search.best)
+        "" if met >= LEAST_MET else describe_turns(met, is_as_evaluated(task)) + advise_turn(task, search, search.best)
     )
     return FoundStart(search, refused, met=met)
 
@@ -240,9 +240,9 @@ def advise_turn(task: TaskConfig, search: GraspSearch, start: GraspCandidate) ->
     )
 
 
-def describe_turns(met: float, is_free: bool) -> str:
+def describe_turns(met: float, is_usual: bool) -> str:
     """Return what is wrong with a start from which too few turns meet their goals."""
-    times = "" if is_free else "twice "
+    times = "" if is_usual else "twice "
     return (
         f"{100 * met:.0f} % of the turns in closed loop meet their goals in MuJoCo, disturbed {times}as much as in an "
         f"evaluation (asked for: {100 * LEAST_MET:.0f} %)"

@@ -17,6 +17,9 @@ class GraspSearchConfig(BaseModel):
     clearance_m: float = Field(
         default=2e-3, ge=0.0, le=0.1, description="of all that does not hold the object, at the start and on the way, m"
     )
+    support_gap_m: float | None = Field(
+        default=None, gt=0.0, le=0.1, description="of the object over what it lies on, m; none: it is held in the air"
+    )
     limit_room_rad: float = Field(
         default=0.05, ge=0.0, le=1.0, description="room of a start posture to the joint limits, rad (m)"
     )

@@ -27,8 +27,10 @@ from contact_mpc.model.rotations import rotation_exp
 from contact_mpc.model.system import System
 from contact_mpc.planning.grasp.balance import Grasp, compute_grasp
 from contact_mpc.planning.grasp.grasp_config import GraspSearchConfig
+from contact_mpc.planning.grasp.pressing import press_with_all
 from contact_mpc.planning.grasp.rolling import roll_along
 from contact_mpc.planning.grasp.scene import Scene, make_scene
+from contact_mpc.planning.grasp.support import lie_down
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.task import Goal
 
@@ -104,7 +106,10 @@ class GraspCandidate:
 
 @dataclass(frozen=True)
 class Finger:
-    """A branch of a robot: joints (indices into q_a), contacts, which are its tip's, where that is, and their scene."""
+    """A branch of a robot: joints (indices into q_a), contacts, which are its tip's, where that is, and their scene.
+
+    pressing are the contacts of the scene per link of an arm that presses with several at once; of a finger, none.
+    """
 
     name: str
     joints: IntArray
@@ -113,6 +118,7 @@ class Finger:
     body: int
     p_BT: FloatArray
     scene: Scene
+    pressing: tuple[IntArray, ...] = ()
 
     def gap(self, q: FloatArray) -> float:
         """Return how far the finger is from the objects at q (n_q,), m."""
@@ -152,6 +158,7 @@ class GraspSearch:
         self.spread_rad, self.config = spread_rad, config or GraspSearchConfig()
         self.rng = np.random.default_rng(seed)
         self._scene = make_scene(system)
+        self._support = self._scene.part(np.flatnonzero(self._scene.fingers < 0))
         self._scale = max(1.0, float(np.mean(half_extent(system))) / self.config.usual_half_m)
         self._shapes = [system.geometries[system.pairs[item.pair].geometry_b] for item in system.contacts]
         self._fingers = self._find_fingers()
@@ -167,8 +174,8 @@ class GraspSearch:
         system, fingers = self.system, []
         bodies = [int(system.tree.dof_body[system.n_v_u + a]) for a in range(system.n_a)]
         branches = [first_body(system, body) for body in bodies]
-        owners = self._scene.fingers.tolist()
         links = self._shapes
+        owners = [-1 if shape.body < 0 else first_body(system, shape.body) for shape in links]
         tips = fingertip_links(system)
         for branch in dict.fromkeys(branches):
             joints = np.array([a for a in range(system.n_a) if branches[a] == branch])
@@ -176,8 +183,10 @@ class GraspSearch:
             is_tip = np.array([(links[c].owner, links[c].link) in tips for c in pairs], dtype=bool)
             if np.any(is_tip):
                 tip = links[pairs[np.flatnonzero(is_tip)[-1]]]
-                near = self._scene.part(pairs)
-                fingers.append(Finger(tip.link, joints, pairs, is_tip, tip.body, tip.X_BG.p, near))
+                near, alone = self._scene.part(pairs), self._scene.fingers[pairs]
+                ends = [np.flatnonzero(is_tip & (alone == body)) for body in np.unique(alone[is_tip])]
+                pressing = tuple(ends) if len(ends) > 1 else ()  # links of an arm are fingers of their own there
+                fingers.append(Finger(tip.link, joints, pairs, is_tip, tip.body, tip.X_BG.p, near, pressing))
         return fingers
 
     def _closing(self, q: FloatArray, finger: Finger) -> FloatArray:
@@ -195,6 +204,10 @@ class GraspSearch:
         open_room = -np.inf
         for _ in range(self.config.tries_per_finger):
             q[first + finger.joints] = low + self.rng.uniform(0.3, 0.7, len(low)) * (high - low)
+            if finger.pressing:
+                if self._press(q, finger):
+                    return True
+                continue
             side = self._closing(q, finger)
             share = self.rng.uniform(0.1, 0.7, len(low))
             base = np.where(side >= 0.0, low + share * (high - low), high - share * (high - low))
@@ -214,7 +227,6 @@ class GraspSearch:
     def _bend_until_touch(self, q: FloatArray, finger: Finger, base: FloatArray, bend: FloatArray) -> bool:
         """Move one finger in q from base towards base + bend until it touches; False if it does not, or not well."""
         first, joints = self.system.n_q_u, finger.joints
-        low, high = self.system.q_min[joints], self.system.q_max[joints]
 
         def room(share: float) -> float:
             q[first + joints] = base + share * bend
@@ -231,11 +243,21 @@ class GraspSearch:
         else:
             return False
         room(brentq(room, open_s, nearer_s, xtol=SHARE_ACCURACY))
-        gaps, q_a = finger.scene.newton.con.phi, q[first + joints]
+        gaps = finger.scene.newton.con.phi
         touches = gaps.min() < 2.0 * self.config.contact_gap_m and finger.is_tip[np.argmin(gaps)]
-        return bool(
-            touches and np.all((q_a > low + self.config.limit_room_rad) & (q_a < high - self.config.limit_room_rad))
-        )
+        return bool(touches and self._has_room(q, finger))
+
+    def _press(self, q: FloatArray, finger: Finger) -> bool:
+        """Move an arm in q until each of the links that it presses with touches; False if it does not, or not well."""
+        gap_m = self.config.contact_gap_m
+        if not press_with_all(self.system, finger.scene, q, finger.joints, finger.pressing, gap_m):
+            return False
+        return finger.gap(q) > 0.5 * gap_m and self._has_room(q, finger)
+
+    def _has_room(self, q: FloatArray, finger: Finger) -> bool:
+        q_a, room = q[self.system.n_q_u + finger.joints], self.config.limit_room_rad
+        low, high = self.system.q_min[finger.joints], self.system.q_max[finger.joints]
+        return bool(np.all((q_a > low + room) & (q_a < high - room)))
 
     def sample(self) -> GraspCandidate | None:
         """Return one random candidate, None where it cannot hold the object."""
@@ -289,16 +311,24 @@ class GraspSearch:
             moved = q[first + finger.joints] + scale * self.config.variation_rad * self.rng.standard_normal(
                 len(finger.joints)
             )
-            if not self._bend_until_touch(q, finger, moved - 0.3 * bend, 0.6 * bend):
+            if not self._touch_near(q, finger, moved, bend):
                 self.misses[finger.name] += 1
                 return None
         return self.judge(q)
+
+    def _touch_near(self, q: FloatArray, finger: Finger, joints_rad: FloatArray, bend: FloatArray) -> bool:
+        """Let one finger in q touch from joints nearby, an arm by all that it presses with."""
+        if not finger.pressing:
+            return self._bend_until_touch(q, finger, joints_rad - 0.3 * bend, 0.6 * bend)
+        q[self.system.n_q_u + finger.joints] = joints_rad
+        return self._press(q, finger)
 
     def _place_object(self, q: FloatArray, offset: FloatArray, turn: FloatArray) -> FloatArray:
         R, p = self.system.object_pose(q)
         q = q.copy()
         q[: self.system.n_q_u] = self.system.q_from_object_pose(rotation_exp(turn) @ R, p + offset, q)
-        return q
+        gap_m = self.config.support_gap_m
+        return q if gap_m is None else lie_down(self.system, self._support, q, gap_m)
 
     def judge(self, q: FloatArray) -> GraspCandidate | None:
         """Return the candidate at q (n_q,), None where it cannot hold the object."""
@@ -398,12 +428,15 @@ class GraspSearch:
     def _clear_instants(self, q: FloatArray, pairs: IntArray) -> int:
         """Return how many of the first rows of q (n, n_q) keep all contacts but `pairs` at `clearance_m`.
 
-        Other shapes of the links that hold may come as near as they like, as long as they do not touch.
+        Other shapes of the links that hold, and what the object lies on, may come as near as they like, as long as they
+        do not touch.
         """
         links = {(self._shapes[c].owner, self._shapes[c].link) for c in pairs}
         holds = np.array([(shape.owner, shape.link) in links for shape in self._shapes])
         least = np.where(holds, 0.0, self.config.clearance_m)
         least[pairs] = -np.inf
+        if self.config.support_gap_m is not None:
+            least[self._scene.fingers < 0] = 0.0
         for k, row in enumerate(q):
             if np.any(self._scene.gaps(row) < least):
                 return k

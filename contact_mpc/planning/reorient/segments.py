@@ -14,13 +14,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.dynamics.smoothed.newton import make_newton, measure_gaps
+from contact_mpc.dynamics.smoothed.newton import measure_gaps
 from contact_mpc.geometry.fingers import closest_pair_per_finger, contact_jacobian, finger_of_pairs
 from contact_mpc.model.rotations import rotation_exp, rotation_log
 from contact_mpc.model.system import System
 from contact_mpc.optimisation.trajectory import TrackingProblem, optimise_commands
 from contact_mpc.planning.grasp.balance import compute_grasp
 from contact_mpc.planning.grasp.rolling import RollingPath, roll_along
+from contact_mpc.planning.grasp.scene import make_scene
+from contact_mpc.planning.grasp.support import nearest_support
 from contact_mpc.planning.reorient.config import ReorientationConfig
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.yaml_files import validate
@@ -60,18 +62,16 @@ class ReorientationPlanner:
 
     def __init__(self, system: System, start_q: FloatArray, start_u: FloatArray, config: ReorientationConfig) -> None:
         self.system, self.config, self._start = system, config, Shifted(start_q, start_u)
-        self._model = build_model(system)
-        self._newton = make_newton(self._model)
+        scene = make_scene(system)
+        self._model, self._newton = scene.model, scene.newton
         self._turning_model = build_model(system, config.trajopt.h_s, config.trajopt.friction)
-        fingers, gaps = finger_of_pairs(system), self._gaps(start_q)
         self._grips = compute_grasp(system, start_q, config.minimum_force_n, config.grasp_friction).pairs
         self._p_held = system.object_pose(start_q)[1]
         self._p_lying, self._up = self._p_held, np.zeros(3)
-        support = np.flatnonzero(fingers < 0)
-        if len(support):
-            nearest = support[np.argmin(gaps[support])]
-            self._p_lying = self._p_held - float(gaps[nearest]) * self._newton.con.n[nearest]
-            self._up = self._newton.con.n[nearest].copy()
+        support = nearest_support(scene, start_q)
+        if support is not None:
+            gap_m, self._up = support
+            self._p_lying = self._p_held - gap_m * self._up
         self._grasp: Shifted | None = None
 
     def begin(self, plan: Plan) -> None:
