@@ -30,7 +30,7 @@ from contact_mpc.loop.apart import run_apart
 from contact_mpc.loop.closed_loop import run_closed_loop
 from contact_mpc.loop.compile_ahead import compile_ahead
 from contact_mpc.loop.config import LoopConfig, load_loop_config
-from contact_mpc.planning.grasp.search import GraspCandidate
+from contact_mpc.planning.grasp.candidate import GraspCandidate
 from contact_mpc.planning.methods import make_plan
 from contact_mpc.plants.common.perturbation import PlantPerturbation
 from contact_mpc.report.evaluation_report import render_evaluation_report

@@ -7,17 +7,16 @@ from numpy.typing import NDArray
 
 from contact_mpc.errors import PlanError
 from contact_mpc.optimisation.trajectory import TrajoptConfig
+from contact_mpc.planning.grasp.candidate import Course, Courses, GraspCandidate, Hold
 from contact_mpc.planning.grasp.free_turn import free_turns
 from contact_mpc.planning.grasp.grasp_config import GraspSearchConfig
 from contact_mpc.planning.grasp.scene import make_scene
-from contact_mpc.planning.grasp.search import Course, Courses, GraspCandidate, GraspSearch, Hold
+from contact_mpc.planning.grasp.search import GraspSearch
 from contact_mpc.planning.methods import REGRASP, planner_of
 from contact_mpc.planning.reorient.one_grasp import turns_of_one_grasp
 from contact_mpc.planning.trajopt.task import object_path
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.task import Goal, TaskConfig
-
-LYING_GAP_M = 1.4e-3  # of an object that fingers grip where it lies: what is pressed sinks in by less
 
 
 def make_search(
@@ -32,7 +31,7 @@ def make_search(
     if task.goal.is_free:
         config = config.model_copy(update={"draws_fingers": True})
     elif planner_of(task) == REGRASP:
-        config = config.model_copy(update={"support_gap_m": LYING_GAP_M})
+        config = config.model_copy(update={"is_lying": True})
     return GraspSearch(
         task.system, task.start_q, _free_courses(task, config) if task.goal.is_free else _given_course(task, config),
         seed, minimum_force_n=float(task.planner.get("minimum_force_n", 1.0)),

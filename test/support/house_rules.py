@@ -14,10 +14,11 @@ KEPT_NUMBERS = {
     "tolerances of comparisons and round-off": {
         *("SAME", "TOUCHING_M", "MARGIN", "POSTURE_TOLERANCE_M", "STARTS_RAD", "STARTS_M", "STEP_TOLERANCE"),
         *("ARRIVED_RAD", "STANDING_RAD", "DAMPING", "LEAST_LEVER_M", "MARGIN_RAD"),
-        *("RANK_SHARE", "LEAST_TURN", "NEAR_DEG", "NEAR_MM", "LEAST_RANK", "SHARE_ACCURACY"),
+        *("RANK_SHARE", "LEAST_TURN", "NEAR_DEG", "NEAR_MM", "LEAST_RANK", "SHARE_ACCURACY", "ACCURACY_M"),
     },
     "bounds that stand for none, and ends of bisections": {
         *("LOOSE", "UNJUDGED_MM", "LARGEST_SCALE", "LARGEST_FRICTION", "LARGEST_EFFORT_SHARE", "LEAST_FORCE_N"),
+        "FURTHEST_M",
     },
     "caps of loops, sizes of arrays, how finely a way is looked at": {
         *("BISECTIONS", "RESOLVING_STEPS", "LEADING_POINTS", "TURNING_STEPS", "RETREAT_STEPS", "STEPS", "INSTANTS"),

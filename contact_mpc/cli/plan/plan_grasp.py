@@ -17,7 +17,7 @@ from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emi
 from contact_mpc.cli.plan.anew import without_start
 from contact_mpc.evaluation.starts.find_start import FoundStart, find_start, turns_to_try_deg
 from contact_mpc.evaluation.starts.start_file import goal_text, start_section, start_text, write_start
-from contact_mpc.planning.grasp.search import GraspCandidate
+from contact_mpc.planning.grasp.candidate import GraspCandidate
 from contact_mpc.task.task import TaskConfig
 
 MOST_REASONS = 6

@@ -17,7 +17,8 @@ from contact_mpc.evaluation.starts.start_turns import is_as_evaluated, share_of_
 from contact_mpc.evaluation.trial_run import Case
 from contact_mpc.evaluation.trials import Disturbance, disturbance_of, draw_trial
 from contact_mpc.planning.free_goal import settle_goal
-from contact_mpc.planning.grasp.search import GraspCandidate, GraspSearch, search_grasp
+from contact_mpc.planning.grasp.candidate import GraspCandidate
+from contact_mpc.planning.grasp.search import GraspSearch, search_grasp
 from contact_mpc.planning.methods import make_plan
 from contact_mpc.planning.start_posture import at_start, make_search
 from contact_mpc.plants.common.perturbation import PlantPerturbation

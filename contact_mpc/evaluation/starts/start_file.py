@@ -9,7 +9,7 @@ import yaml
 
 from contact_mpc.model.rotations import rpy_from_rotation
 from contact_mpc.model.system import System
-from contact_mpc.planning.grasp.search import GraspCandidate
+from contact_mpc.planning.grasp.candidate import GraspCandidate
 from contact_mpc.settings.file_access import write_text
 from contact_mpc.task.task import Goal
 from contact_mpc.version import __version__

@@ -17,9 +17,14 @@ class GraspSearchConfig(BaseModel):
     clearance_m: float = Field(
         default=2e-3, ge=0.0, le=0.1, description="of all that does not hold the object, at the start and on the way, m"
     )
-    support_gap_m: float | None = Field(
-        default=None, gt=0.0, le=0.1, description="of the object over what it lies on, m; none: it is held in the air"
+    is_lying: bool = Field(
+        default=False,
+        description="whether the object is gripped where it lies, on links or fixed shapes, not in the air",
     )
+    lying_gap_m: float = Field(
+        default=1.4e-3, gt=0.0, le=0.1,
+        description="over what it lies on, m: beyond the reach of a contact, and what is pressed sinks in by less",
+    )  # fmt: skip
     limit_room_rad: float = Field(
         default=0.05, ge=0.0, le=1.0, description="room of a start posture to the joint limits, rad (m)"
     )

@@ -13,8 +13,8 @@ from contact_mpc.planning.grasp.scene import Scene
 from contact_mpc.settings.arrays import FloatArray
 
 IntArray = NDArray[np.int64]
-STEPS, MOST_STEP_RAD = 30, 0.3  # of Gauss-Newton, and of one joint in one of them
-DAMPING_M2 = 1e-6  # lambda
+STEPS, STEP_RAD = 30, 0.3  # of Gauss-Newton, and the most that a joint moves in one of them
+DAMPING = 1e-6  # lambda, m^2/rad^2
 ACCURACY_M = 1e-5  # of a gap
 
 
@@ -41,7 +41,7 @@ def press_with_all(
             return True
         J = stacked_jacobian(scene.model.pairs, scene.newton.con, rows, system.n_v)[:, system.n_v_u + joints]
         along = np.einsum("ci,cij->cj", scene.newton.con.n[rows], J.reshape(len(rows), 3, -1))
-        step = along.T @ np.linalg.solve(along @ along.T + DAMPING_M2 * np.eye(len(rows)), -missing)
-        step *= min(1.0, MOST_STEP_RAD / max(float(np.abs(step).max()), 1e-12))
+        step = along.T @ np.linalg.solve(along @ along.T + DAMPING * np.eye(len(rows)), -missing)
+        step *= min(1.0, STEP_RAD / max(float(np.abs(step).max()), 1e-12))
         q[first + joints] = np.clip(q[first + joints] + step, low, high)
     return False

@@ -1,128 +1,37 @@
 """Search for a start posture from which the fingers can roll an object to every goal that it shall reach.
 
-Random object positions and finger postures, each finger closed, by the joints that bring its tip nearer, until a shape
-of its tip is `contact_gap_m` from any of the object; fingers that cannot are left open, as long as three touch (two
-where the object does not move freely). Kept when forces balance the object, then scored by rolling along every path:
-how far it gets with the given friction, then with ever less (`friction_steps`), then the room that is left to the joint
-limits and the conditioning of what the joints can do to the object. Those that serve every path are played in a physics
-engine, where the caller has one (`GraspSearch.hold`): the share of the plants that keep the object counts most. After
-the first `random_share` of the samples the best is varied instead.
+Random object positions and finger postures, each finger closed until it touches (`touch`); fingers that cannot are left
+open, as long as three touch (two where the object does not move freely). Kept when forces balance the object, then
+scored by rolling along every path: how far it gets with the given friction, then with ever less (`friction_steps`),
+then the room that is left to the joint limits and the conditioning of what the joints can do to the object. Those that
+serve every path are played in a physics engine, where the caller has one (`GraspSearch.hold`): the share of the plants
+that keep the object counts most. After the first `random_share` of the samples the best is varied instead.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from contact_mpc.geometry.extent import half_extent
-from contact_mpc.geometry.fingers import first_body, stacked_jacobian
-from contact_mpc.model.fingertips import fingertip_links
+from contact_mpc.geometry.fingers import stacked_jacobian
 from contact_mpc.model.kinematic_tree import FREE
-from contact_mpc.model.kinematics import forward_kinematics, frame_jacobian
 from contact_mpc.model.lengths import tangent_lengths
 from contact_mpc.model.rotations import rotation_exp
 from contact_mpc.model.system import System
 from contact_mpc.planning.grasp.balance import Grasp, compute_grasp
+from contact_mpc.planning.grasp.candidate import Course, Courses, GraspCandidate, Hold
 from contact_mpc.planning.grasp.grasp_config import GraspSearchConfig
-from contact_mpc.planning.grasp.pressing import press_with_all
 from contact_mpc.planning.grasp.rolling import roll_along
 from contact_mpc.planning.grasp.scene import Scene, make_scene
 from contact_mpc.planning.grasp.support import lie_down
+from contact_mpc.planning.grasp.touch import Finger, Touching, find_fingers
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.task.task import Goal
 
 IntArray = NDArray[np.int64]
-HALVINGS = 8  # of what is left of a bend, until the finger is nearer than a touch
 LEAST_RANK = 1e-6  # of the contacts' Jacobian: directions with less of its norm count for nothing
-SHARE_ACCURACY = 1e-7  # of the share of a bend at which it touches
-Courses = Callable[[FloatArray, IntArray], list["Course"]]
-Hold = Callable[[list[tuple[FloatArray, FloatArray]]], float]
-
-
-@dataclass(frozen=True)
-class Course:
-    """Object paths [(n, n_q_u), ...] that a grasp must serve, and their goal where that is the grasp's own."""
-
-    paths: list[FloatArray]
-    goal: Goal | None = None
-
-
-@dataclass(frozen=True)
-class GraspCandidate:
-    """A posture with its commands and its score.
-
-    Attributes
-    ----------
-    fractions : tuple of float
-        Mean share of the paths at each of `friction_steps`; the next is tried only after a complete one.
-    limit_room_rad : float
-        Least room to a joint limit on the way, rad.
-    conditioning : float
-        Smallest over largest singular value of `object_response`, -.
-    finger_share : float
-        Fingers that hold, of those that could, -.
-    held : float
-        Share of the plants of `GraspSearch.hold` that keep the object; NaN where none was asked.
-    config : GraspSearchConfig
-        What it was found and is scored with.
-    goal : Goal, optional
-        Of the course that it was scored with.
-    """
-
-    q: FloatArray
-    grasp: Grasp
-    fractions: tuple[float, ...]
-    limit_room_rad: float
-    conditioning: float
-    finger_share: float = 1.0
-    held: float = np.nan
-    config: GraspSearchConfig = GraspSearchConfig()
-    goal: Goal | None = None
-
-    @property
-    def fraction(self) -> float:
-        """Mean share of the paths at the given friction."""
-        return self.fractions[0]
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether more samples could add little: held in enough plants, every path with least friction, room left."""
-        rolls = len(self.fractions) == len(self.config.friction_steps) and self.fractions[-1] >= 1.0
-        return rolls and self.held >= self.config.held_enough and self.limit_room_rad >= self.config.useful_room_rad
-
-    @property
-    def score(self) -> float:
-        """Larger is better: completeness with ever less friction first, then room to the limits and conditioning."""
-        config = self.config
-        most = config.useful_room_rad
-        room = min(self.limit_room_rad, most) / most if self.fraction >= 1.0 else 0.0
-        held = 0.0 if np.isnan(self.held) else config.held_weight * self.held
-        posture = sum(self.fractions) + config.room_weight * room + config.conditioning_weight * self.conditioning
-        return posture + config.finger_weight * self.finger_share + held
-
-
-@dataclass(frozen=True)
-class Finger:
-    """A branch of a robot: joints (indices into q_a), contacts, which are its tip's, where that is, and their scene.
-
-    pressing are the contacts of the scene per link of an arm that presses with several at once; of a finger, none.
-    """
-
-    name: str
-    joints: IntArray
-    pairs: IntArray
-    is_tip: NDArray[np.bool_]
-    body: int
-    p_BT: FloatArray
-    scene: Scene
-    pressing: tuple[IntArray, ...] = ()
-
-    def gap(self, q: FloatArray) -> float:
-        """Return how far the finger is from the objects at q (n_q,), m."""
-        return float(self.scene.gaps(q).min())
 
 
 class GraspSearch:
@@ -161,103 +70,14 @@ class GraspSearch:
         self._support = self._scene.part(np.flatnonzero(self._scene.fingers < 0))
         self._scale = max(1.0, float(np.mean(half_extent(system))) / self.config.usual_half_m)
         self._shapes = [system.geometries[system.pairs[item.pair].geometry_b] for item in system.contacts]
-        self._fingers = self._find_fingers()
-        self._least_fingers = min(len(self._fingers), 3 if np.any(system.tree.joint == FREE) else 2)
+        self.fingers = find_fingers(system, self._scene)
+        self._touching = Touching(system, self.config, self.rng)
+        self._least_fingers = min(len(self.fingers), 3 if np.any(system.tree.joint == FREE) else 2)
         self.drawn = 0
         self.best: GraspCandidate | None = None
         self.refusals: Counter[str] = Counter()
         self.misses: Counter[str] = Counter()
         self._short: defaultdict[int, float] = defaultdict(float)  # by path, of all candidates
-
-    def _find_fingers(self) -> list[Finger]:
-        """Return the branches of the robots that have a fingertip an object can touch."""
-        system, fingers = self.system, []
-        bodies = [int(system.tree.dof_body[system.n_v_u + a]) for a in range(system.n_a)]
-        branches = [first_body(system, body) for body in bodies]
-        links = self._shapes
-        owners = [-1 if shape.body < 0 else first_body(system, shape.body) for shape in links]
-        tips = fingertip_links(system)
-        for branch in dict.fromkeys(branches):
-            joints = np.array([a for a in range(system.n_a) if branches[a] == branch])
-            pairs = np.array([c for c, owner in enumerate(owners) if owner == branch], dtype=np.int64)
-            is_tip = np.array([(links[c].owner, links[c].link) in tips for c in pairs], dtype=bool)
-            if np.any(is_tip):
-                tip = links[pairs[np.flatnonzero(is_tip)[-1]]]
-                near, alone = self._scene.part(pairs), self._scene.fingers[pairs]
-                ends = [np.flatnonzero(is_tip & (alone == body)) for body in np.unique(alone[is_tip])]
-                pressing = tuple(ends) if len(ends) > 1 else ()  # links of an arm are fingers of their own there
-                fingers.append(Finger(tip.link, joints, pairs, is_tip, tip.body, tip.X_BG.p, near, pressing))
-        return fingers
-
-    def _closing(self, q: FloatArray, finger: Finger) -> FloatArray:
-        """Return how each joint brings the fingertip nearer to the object at q, scaled to a largest of 1."""
-        R, p = forward_kinematics(self.system.tree, q)
-        arm = self.system.object_pose(q)[1] - (R[finger.body] @ finger.p_BT + p[finger.body])
-        all_nearer = frame_jacobian(self.system.tree, q, finger.body, finger.p_BT)[3:].T @ arm
-        nearer = all_nearer[self.system.n_v_u + finger.joints]
-        return np.asarray(nearer / max(float(np.max(np.abs(nearer))), 1e-12))
-
-    def _close_finger(self, q: FloatArray, finger: Finger) -> bool:
-        """Bend one finger in q until its tip touches; else leave it open, and return False."""
-        first, (low, high) = self.system.n_q_u, (self.system.q_min[finger.joints], self.system.q_max[finger.joints])
-        rest = q[first + finger.joints].copy()
-        open_room = -np.inf
-        for _ in range(self.config.tries_per_finger):
-            q[first + finger.joints] = low + self.rng.uniform(0.3, 0.7, len(low)) * (high - low)
-            if finger.pressing:
-                if self._press(q, finger):
-                    return True
-                continue
-            side = self._closing(q, finger)
-            share = self.rng.uniform(0.1, 0.7, len(low))
-            base = np.where(side >= 0.0, low + share * (high - low), high - share * (high - low))
-            q[first + finger.joints] = base
-            room = finger.gap(q)
-            if room > open_room:
-                open_room, rest = room, base
-            if room < self.config.contact_gap_m:
-                continue
-            bend = self._closing(q, finger) * self.rng.uniform(0.3, 1.0, len(low))
-            bend = np.where(np.abs(bend) > self.config.least_bend, bend, 0.0)
-            if self._bend_until_touch(q, finger, base, np.clip(base + 1.5 * bend, low, high) - base):
-                return True
-        q[first + finger.joints] = rest
-        return False
-
-    def _bend_until_touch(self, q: FloatArray, finger: Finger, base: FloatArray, bend: FloatArray) -> bool:
-        """Move one finger in q from base towards base + bend until it touches; False if it does not, or not well."""
-        first, joints = self.system.n_q_u, finger.joints
-
-        def room(share: float) -> float:
-            q[first + joints] = base + share * bend
-            return finger.gap(q) - self.config.contact_gap_m
-
-        open_s = 0.0
-        if room(open_s) < 0.0:
-            return False
-        for k in range(1, HALVINGS + 1):
-            nearer_s = 1.0 - 0.5**k
-            if room(nearer_s) < 0.0:
-                break
-            open_s = nearer_s
-        else:
-            return False
-        room(brentq(room, open_s, nearer_s, xtol=SHARE_ACCURACY))
-        gaps = finger.scene.newton.con.phi
-        touches = gaps.min() < 2.0 * self.config.contact_gap_m and finger.is_tip[np.argmin(gaps)]
-        return bool(touches and self._has_room(q, finger))
-
-    def _press(self, q: FloatArray, finger: Finger) -> bool:
-        """Move an arm in q until each of the links that it presses with touches; False if it does not, or not well."""
-        gap_m = self.config.contact_gap_m
-        if not press_with_all(self.system, finger.scene, q, finger.joints, finger.pressing, gap_m):
-            return False
-        return finger.gap(q) > 0.5 * gap_m and self._has_room(q, finger)
-
-    def _has_room(self, q: FloatArray, finger: Finger) -> bool:
-        q_a, room = q[self.system.n_q_u + finger.joints], self.config.limit_room_rad
-        low, high = self.system.q_min[finger.joints], self.system.q_max[finger.joints]
-        return bool(np.all((q_a > low + room) & (q_a < high - room)))
 
     def sample(self) -> GraspCandidate | None:
         """Return one random candidate, None where it cannot hold the object."""
@@ -266,7 +86,7 @@ class GraspSearch:
         q = self._place_object(self.q_centre, self.rng.uniform(-spread_m, spread_m, 3), turn)
         self.drawn += 1
         chosen = self._choose_fingers(q)
-        closed = [self._close_finger(q, finger) for finger in chosen]
+        closed = [self._touching.close(q, finger) for finger in chosen]
         for finger, touches in zip(chosen, closed, strict=True):
             self.misses[finger.name] += not touches
         if sum(closed) < self._least_fingers:
@@ -277,24 +97,12 @@ class GraspSearch:
     def _choose_fingers(self, q: FloatArray) -> list[Finger]:
         """Return the fingers that shall close, all of them unless they are drawn; the others are opened in q."""
         if not self.config.draws_fingers:
-            return self._fingers
-        order = self.rng.permutation(len(self._fingers))
+            return self.fingers
+        order = self.rng.permutation(len(self.fingers))
         count = int(self.rng.integers(self._least_fingers, len(order) + 1))
         for k in order[count:]:
-            self._open_finger(q, self._fingers[k])
-        return [self._fingers[k] for k in sorted(order[:count])]
-
-    def _open_finger(self, q: FloatArray, finger: Finger) -> None:
-        """Put one finger in q where, of some random postures, it is farthest from the object."""
-        joints, room = self.system.n_q_u + finger.joints, -np.inf
-        low, high = self.system.q_min[finger.joints], self.system.q_max[finger.joints]
-        widest = q[joints]
-        for _ in range(self.config.open_draws):
-            q[joints] = self.rng.uniform(low, high)
-            gap = finger.gap(q)
-            if gap > room:
-                room, widest = gap, q[joints].copy()
-        q[joints] = widest
+            self._touching.open(q, self.fingers[k])
+        return [self.fingers[k] for k in sorted(order[:count])]
 
     def vary(self, candidate: GraspCandidate) -> GraspCandidate | None:
         """Return a candidate nearby, None where it cannot hold the object."""
@@ -304,31 +112,23 @@ class GraspSearch:
         offset = scale * self._scale * self.config.variation_m * self.rng.standard_normal(3)
         q = self._place_object(candidate.q, offset, turn)
         first = self.system.n_q_u
-        for finger in self._fingers:
+        for finger in self.fingers:
             if not self._holds(candidate, finger):
                 continue
-            bend = self._closing(q, finger) * self.rng.uniform(0.3, 1.0, len(finger.joints))
+            bend = self._touching.closing(q, finger) * self.rng.uniform(0.3, 1.0, len(finger.joints))
             moved = q[first + finger.joints] + scale * self.config.variation_rad * self.rng.standard_normal(
                 len(finger.joints)
             )
-            if not self._touch_near(q, finger, moved, bend):
+            if not self._touching.close_near(q, finger, moved, bend):
                 self.misses[finger.name] += 1
                 return None
         return self.judge(q)
-
-    def _touch_near(self, q: FloatArray, finger: Finger, joints_rad: FloatArray, bend: FloatArray) -> bool:
-        """Let one finger in q touch from joints nearby, an arm by all that it presses with."""
-        if not finger.pressing:
-            return self._bend_until_touch(q, finger, joints_rad - 0.3 * bend, 0.6 * bend)
-        q[self.system.n_q_u + finger.joints] = joints_rad
-        return self._press(q, finger)
 
     def _place_object(self, q: FloatArray, offset: FloatArray, turn: FloatArray) -> FloatArray:
         R, p = self.system.object_pose(q)
         q = q.copy()
         q[: self.system.n_q_u] = self.system.q_from_object_pose(rotation_exp(turn) @ R, p + offset, q)
-        gap_m = self.config.support_gap_m
-        return q if gap_m is None else lie_down(self.system, self._support, q, gap_m)
+        return lie_down(self.system, self._support, q, self.config.lying_gap_m) if self.config.is_lying else q
 
     def judge(self, q: FloatArray) -> GraspCandidate | None:
         """Return the candidate at q (n_q,), None where it cannot hold the object."""
@@ -354,7 +154,7 @@ class GraspSearch:
         """
         self._scene.gaps(candidate.q)
         J = stacked_jacobian(self._scene.model.pairs, self._scene.newton.con, candidate.grasp.pairs, self.system.n_v)
-        joints = [finger.joints for finger in self._fingers if self._holds(candidate, finger)]
+        joints = [finger.joints for finger in self.fingers if self._holds(candidate, finger)]
         columns = np.concatenate([np.arange(self.system.n_v_u), *(self.system.n_v_u + item for item in joints)])
         return bool(len(columns) - np.linalg.matrix_rank(J[:, columns], tol=LEAST_RANK * np.linalg.norm(J)) > 1)
 
@@ -380,32 +180,40 @@ class GraspSearch:
     def _score_course(self, q: FloatArray, grasp: Grasp, course: Course) -> GraspCandidate:
         """Return the candidate with its score, with too low a one as soon as it cannot become the best."""
         values = np.linalg.svd(object_response(self.system, q, grasp.pairs, self._scene), compute_uv=False)
-        fingers = min(1.0, len(grasp.pairs) / max(1, len(self._fingers)))
+        fingers = min(1.0, len(grasp.pairs) / max(1, len(self.fingers)))
         found = GraspCandidate(
             q, grasp, (0.0,), np.inf, float(values[-1] / values[0]), fingers, config=self.config, goal=course.goal
         )
         ways: dict[int, tuple[FloatArray, FloatArray]] = {}
-        hardest_first = sorted(range(len(course.paths)), key=lambda i: -self._short[i])
-        for k, step in enumerate(self.config.friction_steps):
-            if k and found.fractions[-1] < 1.0:
+        for k in range(len(self.config.friction_steps)):
+            found = self._roll_paths(found, course, k, ways)
+            if found.fractions[-1] < 1.0 or not self.could_win(found):
                 break
-            before, shares, count = found.fractions[:k], 0.0, len(course.paths)
-            for done, i in enumerate(hardest_first, start=1):
-                path, friction = course.paths[i], step * self.friction
-                rolled = roll_along(
-                    self.system, q, path, grasp.pairs, self.minimum_force_n, friction, scene=self._scene
-                )
-                share = self._clear_instants(rolled.q, grasp.pairs) / len(path)
-                shares += share
-                self._short[i] += 1.0 - share
-                if k == 0:
-                    ways[i] = rolled.q, rolled.u
-                    room = self._room(rolled.q) if len(rolled.q) else 0.0
-                    found = replace(found, limit_room_rad=min(found.limit_room_rad, room))
-                found = replace(found, fractions=(*before, shares / count))
-                if not self.could_win(replace(found, fractions=(*before, (shares + count - done) / count))):
-                    return found
-        return self._try_to_hold(found, [ways[i] for i in range(len(ways))])
+        return self._try_to_hold(found, [way for _, way in sorted(ways.items())])
+
+    def _roll_paths(
+        self, found: GraspCandidate, course: Course, k: int, ways: dict[int, tuple[FloatArray, FloatArray]]
+    ) -> GraspCandidate:
+        """Return the candidate with its share of the paths at the k-th friction, a part of it where it cannot win.
+
+        The paths that most candidates fell short of come first. Ways and room are those at the first friction.
+        """
+        before, shares, count = found.fractions[:k], 0.0, len(course.paths)
+        friction = self.config.friction_steps[k] * self.friction
+        for done, i in enumerate(sorted(range(count), key=lambda i: -self._short[i]), start=1):
+            path, pairs = course.paths[i], found.grasp.pairs
+            rolled = roll_along(self.system, found.q, path, pairs, self.minimum_force_n, friction, scene=self._scene)
+            share = self._clear_instants(rolled.q, pairs) / len(path)
+            shares += share
+            self._short[i] += 1.0 - share
+            if k == 0:
+                ways[i] = rolled.q, rolled.u
+                room = self._room(rolled.q) if len(rolled.q) else 0.0
+                found = replace(found, limit_room_rad=min(found.limit_room_rad, room))
+            found = replace(found, fractions=(*before, shares / count))
+            if not self.could_win(replace(found, fractions=(*before, (shares + count - done) / count))):
+                break
+        return found
 
     def could_win(self, candidate: GraspCandidate) -> bool:
         """Whether a candidate could become the best if all that is not known of it is as good as can be."""
@@ -435,7 +243,7 @@ class GraspSearch:
         holds = np.array([(shape.owner, shape.link) in links for shape in self._shapes])
         least = np.where(holds, 0.0, self.config.clearance_m)
         least[pairs] = -np.inf
-        if self.config.support_gap_m is not None:
+        if self.config.is_lying:
             least[self._scene.fingers < 0] = 0.0
         for k, row in enumerate(q):
             if np.any(self._scene.gaps(row) < least):

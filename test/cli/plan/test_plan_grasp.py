@@ -11,7 +11,7 @@ from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED
 from contact_mpc.cli.plan import plan_grasp
 from contact_mpc.evaluation.starts.start_file import start_section
 from contact_mpc.planning.grasp.balance import compute_grasp
-from contact_mpc.planning.grasp.search import GraspCandidate
+from contact_mpc.planning.grasp.candidate import GraspCandidate
 from contact_mpc.settings.plain_values import to_plain
 from contact_mpc.task.task import load_task
 

@@ -22,7 +22,8 @@ from contact_mpc.evaluation.starts.find_start import (
 )
 from contact_mpc.evaluation.trials import Disturbance
 from contact_mpc.planning.grasp.balance import compute_grasp
-from contact_mpc.planning.grasp.search import GraspCandidate, GraspSearch
+from contact_mpc.planning.grasp.candidate import GraspCandidate
+from contact_mpc.planning.grasp.search import GraspSearch
 from contact_mpc.planning.start_posture import make_search
 from contact_mpc.task.task import TaskConfig, load_task
 

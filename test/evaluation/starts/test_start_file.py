@@ -7,7 +7,7 @@ import pytest
 
 from contact_mpc.evaluation.starts.start_file import replace_section, write_start
 from contact_mpc.planning.grasp.balance import compute_grasp
-from contact_mpc.planning.grasp.search import GraspCandidate
+from contact_mpc.planning.grasp.candidate import GraspCandidate
 from contact_mpc.task.task import Goal, load_task
 
 TURN = (

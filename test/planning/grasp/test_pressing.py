@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from contact_mpc.planning.grasp.pressing import ACCURACY_M, press_with_all
-from contact_mpc.planning.grasp.search import Finger, GraspSearch
+from contact_mpc.planning.grasp.search import GraspSearch
+from contact_mpc.planning.grasp.touch import Finger
 from contact_mpc.planning.start_posture import make_search
 from contact_mpc.task.task import TaskConfig, load_task
 
@@ -26,8 +27,8 @@ def pressed(search: GraspSearch, q: np.ndarray, arm: Finger, gap_m: float) -> bo
 
 
 def test_each_arm_presses_with_the_two_links_that_its_file_names(search: GraspSearch) -> None:
-    assert len(search._fingers) == 2
-    for arm in search._fingers:
+    assert len(search.fingers) == 2
+    for arm in search.fingers:
         links = [{search._shapes[c].link for c in arm.pairs[rows]} for rows in arm.pressing]
         assert links == [{"link_6"}, {"link_7"}]
 
@@ -36,7 +37,7 @@ def test_each_arm_presses_with_the_two_links_that_its_file_names(search: GraspSe
 def test_both_links_are_at_the_gap(task: TaskConfig, search: GraspSearch, gap_m: float) -> None:
     system, found = task.system, 0
     rng = np.random.default_rng(1)
-    for arm in search._fingers:
+    for arm in search.fingers:
         for _ in range(10):
             q = task.start_q.copy()
             q[system.n_q_u + arm.joints] += rng.uniform(-0.3, 0.3, len(arm.joints))
@@ -52,7 +53,7 @@ def test_both_links_are_at_the_gap(task: TaskConfig, search: GraspSearch, gap_m:
 def test_a_box_out_of_reach_is_not_touched(task: TaskConfig, search: GraspSearch) -> None:
     q = task.start_q.copy()
     q[4] += 5.0
-    assert not any(pressed(search, q, arm, 3e-4) for arm in search._fingers)
+    assert not any(pressed(search, q, arm, 3e-4) for arm in search.fingers)
 
 
 def test_a_search_finds_postures_of_two_arms_that_balance_the_box(search: GraspSearch) -> None:

@@ -10,7 +10,7 @@ from contact_mpc.errors import ConfigError
 from contact_mpc.planning.grasp.scene import make_scene
 from contact_mpc.planning.reorient.config import ReorientationConfig
 from contact_mpc.planning.reorient.one_grasp import turns_of_one_grasp
-from contact_mpc.planning.start_posture import LYING_GAP_M, make_search
+from contact_mpc.planning.start_posture import make_search
 from contact_mpc.task.task import AXES_W, load_task
 
 
@@ -55,4 +55,4 @@ def test_a_search_for_such_a_task_draws_postures_about_an_object_that_lies() -> 
     found = [candidate for _ in range(120) if (candidate := search.sample()) is not None]
     assert found
     for candidate in found:
-        assert scene.gaps(candidate.q)[scene.fingers < 0].min() == pytest.approx(LYING_GAP_M, abs=1e-5)
+        assert scene.gaps(candidate.q)[scene.fingers < 0].min() == pytest.approx(search.config.lying_gap_m, abs=1e-5)
