@@ -54,9 +54,7 @@ def place_object(
     centre, spread = clouds.mean(axis=(0, 1)), clouds.std(axis=(0, 1))
     places = centre + rng.uniform(-1.5, 1.5, (PLACES, 3)) * spread
     least = float(np.min(half_extent_m)) + CLEARANCE_M
-    if up is not None:
-        places = _lower(system, places, up, least)
-    places = places[_room(system, places) > least - LYING_M]
+    places = places[_room(system, places) > least] if up is None else _lower(system, places, up, least)
     scores = np.array([_score(clouds, links, place, reach, radius) for place in places])
     if not len(places) or not np.any(np.isfinite(scores)):
         raise ConfigError(
@@ -103,10 +101,14 @@ def _room(system: System, places: FloatArray) -> FloatArray:
 
 
 def _lower(system: System, places: FloatArray, up: FloatArray, least: float) -> FloatArray:
-    """Return those of places (n, 3) that have a shape that does not move below them, so much (m) over it."""
+    """Return those of places (n, 3) that have a shape that does not move below them, so much (m) over it.
+
+    All of them as they are where the only such shapes are planes and meshes.
+    """
+    if not np.any(np.isfinite(_room(system, places))):
+        return places
     for _ in range(STEPS):
-        room = _room(system, places)
-        places = places - (room - least)[:, None] * up
+        places = places - (_room(system, places) - least)[:, None] * up
     return places[np.abs(_room(system, places) - least) < LYING_M]
 
 
