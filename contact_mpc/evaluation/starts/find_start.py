@@ -177,18 +177,17 @@ def search_once(
     if search.best is None:
         return FoundStart(search, "no posture holds the object")
     refused, cases = plan_turns(task, search.best)
-    if refused:
-        return FoundStart(search, refused + advise_turn(task, search, search.best))
-    if task.goal.is_free:
-        search.best = replace(search.best, goal=cases[0].task.goal)
-    try:
-        met = share_of_turns(cases)
-    except KeyboardInterrupt:
-        return FoundStart(search, "", is_interrupted=True)
-    refused = (
-        "" if met >= LEAST_MET else describe_turns(met, is_as_evaluated(task)) + advise_turn(task, search, search.best)
-    )
-    return FoundStart(search, refused, met=met)
+    met = np.nan
+    if not refused:
+        if task.goal.is_free:
+            search.best = replace(search.best, goal=cases[0].task.goal)
+        try:
+            met = share_of_turns(cases)
+        except KeyboardInterrupt:
+            return FoundStart(search, "", is_interrupted=True)
+        refused = "" if met >= LEAST_MET else describe_turns(met, is_as_evaluated(task))
+    advice = advise_turn(task, search, search.best) if refused else ""
+    return FoundStart(search, refused + advice, met=met)
 
 
 def draw_plants(usual: Disturbance) -> list[PlantPerturbation]:
