@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.geometry.contacts import Contacts, Pairs
+from contact_mpc.model.kinematic_tree import Geometry
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
 
@@ -27,10 +28,14 @@ def first_body(system: System, body: int) -> int:
     return body
 
 
+def touching_shapes(system: System) -> list[Geometry]:
+    """Return, per contact (n_c,), the shape that touches an object: of a robot, or fixed."""
+    return [system.geometries[system.pairs[item.pair].geometry_b] for item in system.contacts]
+
+
 def finger_of_pairs(system: System) -> IntArray:
     """Return, per contact (n_c,), the first body of its finger, the body itself of an arm; -1 for fixed geometry."""
-    others = [system.geometries[system.pairs[item.pair].geometry_b] for item in system.contacts]
-    arms = _arms(system)
+    others, arms = touching_shapes(system), _arms(system)
     return np.array([item.body if item.owner in arms else first_body(system, item.body) for item in others])
 
 

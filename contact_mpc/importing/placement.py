@@ -19,6 +19,7 @@ POSTURES, PLACES = 1500, 600
 NEAR_M = 0.006  # of the surface, beside a fingertip's own size
 LEAST_SHARE = 2e-3  # of the postures that a finger must reach the object with
 CLEARANCE_M = 0.003
+NOWHERE = np.zeros(3)
 STEPS, LYING_M = 60, 1e-4  # down to what it lies on, and how near to that it then is
 
 
@@ -28,11 +29,11 @@ def place_object(
     tips: tuple[str, ...],
     half_extent_m: FloatArray,
     seed: int | tuple[int, ...],
-    up: FloatArray | None = None,
+    up: FloatArray = NOWHERE,
 ) -> FloatArray:
     """Return the position (3,), m, of an object of these half extents (3,) among the fingertips of a robot.
 
-    With `up` (3,), in W, it is one where the object lies on links that do not move.
+    With `up` (3,), in W, that is not 0 it is one where the object lies on links that do not move.
 
     Raises
     ------
@@ -54,7 +55,7 @@ def place_object(
     centre, spread = clouds.mean(axis=(0, 1)), clouds.std(axis=(0, 1))
     places = centre + rng.uniform(-1.5, 1.5, (PLACES, 3)) * spread
     least = float(np.min(half_extent_m)) + CLEARANCE_M
-    places = places[_room(system, places) > least] if up is None else _lower(system, places, up, least)
+    places = _lower(system, places, up, least) if np.any(up) else places[_room(system, places) > least]
     scores = np.array([_score(clouds, links, place, reach, radius) for place in places])
     if not len(places) or not np.any(np.isfinite(scores)):
         raise ConfigError(

@@ -37,6 +37,11 @@ def is_push(task: TaskConfig) -> bool:
     return bool(task.planner.get("method") == CONTACT_IMPLICIT)
 
 
+def grips_anew(task: TaskConfig) -> bool:
+    """Whether a task's way is cut into turns of one grasp after the other."""
+    return planner_of(task) == REGRASP
+
+
 def make_plan(task: TaskConfig, must_hold: bool = True) -> Plan:
     """Return the plan of a task by the planner that its file names, see `planner_of`.
 

@@ -12,7 +12,7 @@ from contact_mpc.planning.grasp.free_turn import free_turns
 from contact_mpc.planning.grasp.grasp_config import GraspSearchConfig
 from contact_mpc.planning.grasp.scene import make_scene
 from contact_mpc.planning.grasp.search import GraspSearch
-from contact_mpc.planning.methods import REGRASP, planner_of
+from contact_mpc.planning.methods import grips_anew
 from contact_mpc.planning.reorient.one_grasp import turns_of_one_grasp
 from contact_mpc.planning.trajopt.task import object_path
 from contact_mpc.settings.arrays import FloatArray
@@ -30,7 +30,7 @@ def make_search(
     config = config or GraspSearchConfig()
     if task.goal.is_free:
         config = config.model_copy(update={"draws_fingers": True})
-    elif planner_of(task) == REGRASP:
+    elif grips_anew(task):
         config = config.model_copy(update={"is_lying": True})
     return GraspSearch(
         task.system, task.start_q, _free_courses(task, config) if task.goal.is_free else _given_course(task, config),
@@ -41,8 +41,7 @@ def make_search(
 
 def _given_course(task: TaskConfig, config: GraspSearchConfig) -> Courses:
     """Return what gives the paths of all turns of a task, or of one of its many grasps, whatever the grasp."""
-    is_part = planner_of(task) == REGRASP
-    turns = turns_of_one_grasp(task) if is_part else [task.about(axis) for axis in task.axes or ("",)]
+    turns = turns_of_one_grasp(task) if grips_anew(task) else [task.about(axis) for axis in task.axes or ("",)]
     further = [_further(turn, config.turn_share) for turn in turns]
     return lambda q, _pairs: [Course([_path(turn, q, config) for turn in further])]
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 
 from contact_mpc.geometry.extent import half_extent
+from contact_mpc.geometry.fingers import finger_of_pairs
 from contact_mpc.importing.placement import place_object
 from contact_mpc.model.fingertips import fingertips_of
-from contact_mpc.planning.grasp.scene import make_scene
 from contact_mpc.planning.grasp.support import upwards
-from contact_mpc.planning.methods import REGRASP, planner_of
+from contact_mpc.planning.methods import grips_anew
 from contact_mpc.task.task import TaskConfig
 
 
@@ -24,12 +24,9 @@ def without_start(task: TaskConfig, seed: int | tuple[int, ...]) -> TaskConfig:
         As `place_object`.
     """
     system, q = task.system, task.system.q_default.copy()
-    if len(system.config.robots) > 1:
-        return replace(task, start_q=q, start_u=q[system.n_q_u :].copy(), has_start=False)
-    robot = system.config.robots[0]
-    up = upwards(system, make_scene(system)) if planner_of(task) == REGRASP else np.zeros(3)
-    place = place_object(
-        system, robot.name, fingertips_of(system, robot), half_extent(system), seed, up if np.any(up) else None
-    )
-    q[: system.n_q_u] = system.q_from_object_pose(system.object_pose(q)[0], place, q)
+    robot, *others = system.config.robots
+    if not others:
+        up = upwards(system, finger_of_pairs(system)) if grips_anew(task) else np.zeros(3)
+        place = place_object(system, robot.name, fingertips_of(system, robot), half_extent(system), seed, up)
+        q[: system.n_q_u] = system.q_from_object_pose(system.object_pose(q)[0], place, q)
     return replace(task, start_q=q, start_u=q[system.n_q_u :].copy(), has_start=False)

@@ -15,7 +15,7 @@ import numpy as np
 from contact_mpc.evaluation.trial_run import Case, EvaluationSpec, run_trial
 from contact_mpc.evaluation.trials import disturbance_of
 from contact_mpc.loop.config import load_loop_config
-from contact_mpc.planning.methods import REGRASP, planner_of
+from contact_mpc.planning.methods import grips_anew
 from contact_mpc.task.node_parameters import default_parameter_file
 from contact_mpc.task.task import TaskConfig
 
@@ -27,7 +27,7 @@ ENGINE = "mujoco"  # never the one that judges by default
 
 def is_as_evaluated(task: TaskConfig) -> bool:
     """Whether the turns of a task are disturbed no more than the trials of an evaluation are."""
-    return task.goal.is_free or planner_of(task) == REGRASP
+    return task.goal.is_free or grips_anew(task)
 
 
 def share_of_turns(cases: tuple[Case, ...]) -> float:

@@ -29,6 +29,11 @@ class Scene:
         """Return the signed distances (n_c,), m, at q (n_q,), until something else is measured."""
         return np.asarray(measure_gaps(self.model, self.newton, q))
 
+    @property
+    def supports(self) -> IntArray:
+        """Contacts (n,) that no finger moves: what the object can lie on."""
+        return np.flatnonzero(self.fingers < 0)
+
     def part(self, rows: IntArray) -> "Scene":
         """Return the scene of some contacts: indices (n,) in ascending order, of a pair of shapes all or none."""
         pairs = self.model.pairs

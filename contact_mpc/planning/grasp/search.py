@@ -11,12 +11,13 @@ that keep the object counts most. After the first `random_share` of the samples 
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from contact_mpc.geometry.extent import half_extent
-from contact_mpc.geometry.fingers import stacked_jacobian
+from contact_mpc.geometry.fingers import stacked_jacobian, touching_shapes
 from contact_mpc.model.kinematic_tree import FREE
 from contact_mpc.model.lengths import tangent_lengths
 from contact_mpc.model.rotations import rotation_exp
@@ -67,9 +68,8 @@ class GraspSearch:
         self.spread_rad, self.config = spread_rad, config or GraspSearchConfig()
         self.rng = np.random.default_rng(seed)
         self._scene = make_scene(system)
-        self._support = self._scene.part(np.flatnonzero(self._scene.fingers < 0))
         self._scale = max(1.0, float(np.mean(half_extent(system))) / self.config.usual_half_m)
-        self._shapes = [system.geometries[system.pairs[item.pair].geometry_b] for item in system.contacts]
+        self._shapes = touching_shapes(system)
         self.fingers = find_fingers(system, self._scene)
         self._touching = Touching(system, self.config, self.rng)
         self._least_fingers = min(len(self.fingers), 3 if np.any(system.tree.joint == FREE) else 2)
@@ -78,6 +78,10 @@ class GraspSearch:
         self.refusals: Counter[str] = Counter()
         self.misses: Counter[str] = Counter()
         self._short: defaultdict[int, float] = defaultdict(float)  # by path, of all candidates
+
+    @cached_property
+    def _support(self) -> Scene:
+        return self._scene.part(self._scene.supports)
 
     def sample(self) -> GraspCandidate | None:
         """Return one random candidate, None where it cannot hold the object."""
@@ -244,7 +248,7 @@ class GraspSearch:
         least = np.where(holds, 0.0, self.config.clearance_m)
         least[pairs] = -np.inf
         if self.config.is_lying:
-            least[self._scene.fingers < 0] = 0.0
+            least[self._scene.supports] = 0.0
         for k, row in enumerate(q):
             if np.any(self._scene.gaps(row) < least):
                 return k

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from contact_mpc.geometry.fingers import first_body
+from contact_mpc.geometry.fingers import first_body, touching_shapes
 from contact_mpc.model.fingertips import fingertip_links
 from contact_mpc.model.kinematics import forward_kinematics, frame_jacobian
 from contact_mpc.model.system import System
@@ -47,7 +47,7 @@ class Finger:
 
 def find_fingers(system: System, scene: Scene) -> list[Finger]:
     """Return the branches of the robots that have a fingertip an object can touch."""
-    shapes = [system.geometries[system.pairs[item.pair].geometry_b] for item in system.contacts]
+    shapes = touching_shapes(system)
     bodies = [int(system.tree.dof_body[system.n_v_u + a]) for a in range(system.n_a)]
     branches = [first_body(system, body) for body in bodies]
     owners = [-1 if shape.body < 0 else first_body(system, shape.body) for shape in shapes]
@@ -81,15 +81,13 @@ class Touching:
 
     def close(self, q: FloatArray, finger: Finger) -> bool:
         """Bend one finger in q until its tip touches; else leave it open, and return False."""
+        if finger.pressing:
+            return self._close_arm(q, finger)
         first, (low, high) = self.system.n_q_u, (self.system.q_min[finger.joints], self.system.q_max[finger.joints])
         rest = q[first + finger.joints].copy()
         open_room = -np.inf
         for _ in range(self.config.tries_per_finger):
             q[first + finger.joints] = low + self.rng.uniform(0.3, 0.7, len(low)) * (high - low)
-            if finger.pressing:
-                if self._press(q, finger):
-                    return True
-                continue
             side = self.closing(q, finger)
             share = self.rng.uniform(0.1, 0.7, len(low))
             base = np.where(side >= 0.0, low + share * (high - low), high - share * (high - low))
@@ -104,6 +102,17 @@ class Touching:
             if self._bend(q, finger, base, np.clip(base + 1.5 * bend, low, high) - base):
                 return True
         q[first + finger.joints] = rest
+        return False
+
+    def _close_arm(self, q: FloatArray, finger: Finger) -> bool:
+        """Let an arm in q press from a random posture; else leave it where it was, and return False."""
+        own, rest = self.system.n_q_u + finger.joints, q[self.system.n_q_u + finger.joints]
+        low, high = self.system.q_min[finger.joints], self.system.q_max[finger.joints]
+        for _ in range(self.config.tries_per_finger):
+            q[own] = low + self.rng.uniform(0.3, 0.7, len(low)) * (high - low)
+            if self._press(q, finger):
+                return True
+        q[own] = rest
         return False
 
     def _bend(self, q: FloatArray, finger: Finger, base: FloatArray, bend: FloatArray) -> bool:

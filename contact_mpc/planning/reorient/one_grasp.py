@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from contact_mpc.planning.grasp.scene import make_scene
+from contact_mpc.geometry.fingers import finger_of_pairs
 from contact_mpc.planning.grasp.support import upwards
 from contact_mpc.planning.reorient.config import ReorientationConfig
 from contact_mpc.settings.arrays import FloatArray
@@ -26,7 +26,7 @@ def turns_of_one_grasp(task: TaskConfig) -> list[TaskConfig]:
         A parameter of the section `planner` is unknown or out of range.
     """
     config = validate(ReorientationConfig, task.planner, f"{task.path}: planner")
-    lift_m = config.lift_m * upwards(task.system, make_scene(task.system))
+    lift_m = config.lift_m * upwards(task.system, finger_of_pairs(task.system))
     way_m = _carried(task.goal.translation_m, config.carry_m) + lift_m
     if task.has_random_goal:
         axes = [(np.array(axis), max(config.turn_deg, config.back_deg)) for axis in AXES_W.values()]

@@ -65,7 +65,7 @@ class ReorientationPlanner:
         scene = make_scene(system)
         self._model, self._newton = scene.model, scene.newton
         self._turning_model = build_model(system, config.trajopt.h_s, config.trajopt.friction)
-        self._grips = compute_grasp(system, start_q, config.minimum_force_n, config.grasp_friction).pairs
+        self._grips = compute_grasp(system, start_q, config.minimum_force_n, config.grasp_friction, scene=scene).pairs
         self._p_held = system.object_pose(start_q)[1]
         self._p_lying, self._up = self._p_held, np.zeros(3)
         support = nearest_support(scene, start_q)
