@@ -14,6 +14,7 @@ from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.loop_records import EstimatedState
 from contact_mpc.task.plan import Plan
+from contact_mpc.task.task import TaskConfig
 
 
 @dataclass
@@ -34,7 +35,8 @@ class ControllerSetup:
     """What a controller is built from: system, parameters, and the seed of one that draws at random.
 
     With `patience`, parts of long ways are searched by another process; without, by the step that needs them, which
-    then takes as long: right where no clock runs meanwhile.
+    then takes as long: right where no clock runs meanwhile. `task` is the one that runs, where its file, which
+    `config.task` names, may say something else: a start that is being tried, for one.
     """
 
     system: System
@@ -42,6 +44,7 @@ class ControllerSetup:
     comparison: ComparisonConfig = field(default_factory=ComparisonConfig)
     seed: int = 0
     patience: Patience | None = None
+    task: TaskConfig | None = None
 
 
 class Controller(Protocol):

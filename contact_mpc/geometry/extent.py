@@ -20,6 +20,11 @@ def half_extent(system: System) -> FloatArray:
     return reach
 
 
+def times_usual(system: System, usual_half_m: float) -> float:
+    """Return how many times `usual_half_m` half of the first object is, 1 at least: by so much are lengths larger."""
+    return max(1.0, float(np.mean(half_extent(system))) / usual_half_m)
+
+
 def _half_size(shape: Shape) -> FloatArray:
     """Return half the extent (3,), m, of a shape along its own axes."""
     if len(shape.vertices):

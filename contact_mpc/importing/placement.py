@@ -30,10 +30,12 @@ def place_object(
     half_extent_m: FloatArray,
     seed: int | tuple[int, ...],
     up: FloatArray = NOWHERE,
+    margin_m: float = 0.0,
 ) -> FloatArray:
     """Return the position (3,), m, of an object of these half extents (3,) among the fingertips of a robot.
 
-    With `up` (3,), in W, that is not 0 it is one where the object lies on links that do not move.
+    With `up` (3,), in W, that is not 0 it is one where the object lies on links that do not move, level for `margin_m`
+    to all sides.
 
     Raises
     ------
@@ -55,7 +57,7 @@ def place_object(
     centre, spread = clouds.mean(axis=(0, 1)), clouds.std(axis=(0, 1))
     places = centre + rng.uniform(-1.5, 1.5, (PLACES, 3)) * spread
     least = float(np.min(half_extent_m)) + CLEARANCE_M
-    places = _lower(system, places, up, least) if np.any(up) else places[_room(system, places) > least]
+    places = _lower(system, places, up, least, margin_m) if np.any(up) else places[_room(system, places) > least]
     scores = np.array([_score(clouds, links, place, reach, radius) for place in places])
     if not len(places) or not np.any(np.isfinite(scores)):
         raise ConfigError(
@@ -101,16 +103,19 @@ def _room(system: System, places: FloatArray) -> FloatArray:
     return room
 
 
-def _lower(system: System, places: FloatArray, up: FloatArray, least: float) -> FloatArray:
+def _lower(system: System, places: FloatArray, up: FloatArray, least: float, margin_m: float) -> FloatArray:
     """Return those of places (n, 3) that have a shape that does not move below them, so much (m) over it.
 
-    All of them as they are where the only such shapes are planes and meshes.
+    It is as far away from what is `margin_m` beside each of them: there is no edge. All of them as they are where the
+    only such shapes are planes and meshes.
     """
     if not np.any(np.isfinite(_room(system, places))):
         return places
     for _ in range(STEPS):
         places = places - (_room(system, places) - least)[:, None] * up
-    return places[np.abs(_room(system, places) - least) < LYING_M]
+    across = np.linalg.svd(up[None])[2][1:]
+    beside = [places + margin_m * offset for offset in (NOWHERE, *across, *-across)]
+    return places[np.all([np.abs(_room(system, item) - least) < LYING_M for item in beside], axis=0)]
 
 
 def _score(clouds: FloatArray, links: list[FloatArray], place: FloatArray, reach: FloatArray, radius: float) -> float:

@@ -73,7 +73,7 @@ class ClosedLoop:
         self._sensors = SensorModel(system, config.sensors, seed)
         self._estimator = StateEstimator(system, config.estimator)
         tracker = config.tracker.model_copy(update={"task": str(task.path)})
-        self._tracker = make_controller(ControllerSetup(system, tracker, config.comparison, seed))
+        self._tracker = make_controller(ControllerSetup(system, tracker, config.comparison, seed, task=task))
         self._estimator.warm_up()
         self._tracker.warm_up()
         self.log.errors_of(*system.object_pose(task.start_q))  # compiled before time runs

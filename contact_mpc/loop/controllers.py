@@ -82,7 +82,7 @@ def build_receding_horizon(setup: ControllerSetup) -> Controller:
 
 def build_reorienting(setup: ControllerSetup) -> Controller:
     """Return what goes to the reference's last pose by segments."""
-    return _reorienting(setup, partial(make_segment_planner, setup.config.task))
+    return _reorienting(setup, partial(make_segment_planner, setup.task or setup.config.task))
 
 
 def build_reorienting_rollouts(setup: ControllerSetup) -> Controller:

@@ -3,7 +3,8 @@
 A start counts where the object stays and turns, not where a balance of forces says that it should: a ball that lies
 3 mm beside where the fingers expect it falls through a grasp that balances it. Each plant has friction, mass, size and
 offset of its own. It holds the start for `HOLD_S`, moves along the commands of rolling fingers in `TURN_S`, without
-any correction, and counts if the object then is within `MOST_M` and `MOST_DEG` of where rolling would have brought it.
+any correction, and counts if the object then is within `MOST_M`, more of large objects, and `MOST_DEG` of where rolling
+would have brought it.
 Drake takes no part: it judges what was chosen here.
 """
 
@@ -14,6 +15,7 @@ import mujoco
 import numpy as np
 from mujoco import rollout
 
+from contact_mpc.geometry.extent import times_usual
 from contact_mpc.model.rotations import rotation_log
 from contact_mpc.model.system import System
 from contact_mpc.plants.common.perturbation import PlantPerturbation
@@ -24,6 +26,7 @@ STEP_S = 0.002  # a third of the contacts' time constant
 OFFSETS_SEED = 1  # of the commands' offsets, the same in every search
 HOLD_S, TURN_S = 0.4, 1.2  # free fall takes it 0.8 m in the former
 MOST_M, MOST_DEG = 0.012, 20.0  # of motion without feedback from a start that is up to 3 mm off
+USUAL_HALF_M = 0.06  # half of an object's size: larger ones, whose size deviates by more, may be off by more
 
 
 class StartHolding:
@@ -40,6 +43,7 @@ class StartHolding:
 
     def __init__(self, system: System, plants: Sequence[PlantPerturbation]) -> None:
         self._system = system
+        self._most_m = MOST_M * times_usual(system, USUAL_HALF_M)
         self._plants = [MujocoPlant(system, "position", item, gravity_compensation=True) for item in plants]
         self._models = [plant.actuated_copy(is_complete=True)[0] for plant in self._plants]
         for model in self._models:
@@ -82,7 +86,7 @@ class StartHolding:
     def _is_near(self, q: FloatArray, q_end: FloatArray) -> bool:
         (R, p), (R_end, p_end) = self._system.object_pose(q), self._system.object_pose(q_end)
         turn = np.linalg.norm(rotation_log(np.ascontiguousarray(R_end @ R.T)))
-        return bool(np.linalg.norm(p_end - p) < MOST_M and np.rad2deg(turn) < MOST_DEG)
+        return bool(np.linalg.norm(p_end - p) < self._most_m and np.rad2deg(turn) < MOST_DEG)
 
 
 def _spread_out(u: FloatArray) -> FloatArray:

@@ -100,19 +100,21 @@ def make_replanner(name: str, delay_s: float) -> "PushReplanner":
     return PushReplanner(task.system, read_settings(task), delay_s)
 
 
-def make_segment_planner(name: str) -> "SegmentPlanner":
+def make_segment_planner(task: str | TaskConfig) -> "SegmentPlanner":
     """Return what plans the parts of a long way.
 
     Parameters
     ----------
-    name : str
-        A task with turns and new grasps, or a planning problem with its trees or turns: name, or path of its file.
+    task : str or TaskConfig
+        A task with turns and new grasps, or a planning problem with its trees or turns: itself, its name, or the path
+        of its file.
 
     Raises
     ------
     ConfigError
         The file is neither, or a parameter is unknown or out of range.
     """
+    name = task if isinstance(task, str) else str(task.path)
     if is_problem(name):
         from contact_mpc.planning.parts import make_parts
         from contact_mpc.planning.tree.problem import load_problem
@@ -120,10 +122,10 @@ def make_segment_planner(name: str) -> "SegmentPlanner":
         return make_parts(load_problem(name))
     from contact_mpc.planning.reorient.segments import build_planner
 
-    task = load_task(name)
-    if task.planner.get("method") != REGRASP:
-        raise ConfigError(f"{task.path}: mode reorient needs planner.method: {REGRASP}")
-    return build_planner(task)
+    found = load_task(task) if isinstance(task, str) else task
+    if found.planner.get("method") != REGRASP:
+        raise ConfigError(f"{found.path}: mode reorient needs planner.method: {REGRASP}")
+    return build_planner(found)
 
 
 def is_problem(name: str) -> bool:

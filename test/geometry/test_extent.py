@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contact_mpc.geometry.extent import half_extent
+from contact_mpc.geometry.extent import half_extent, times_usual
 from contact_mpc.importing.objects import make_object, write_object
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import load_system
@@ -41,3 +41,12 @@ def test_objects_of_ones_own_lie_as_they_are_placed(tmp_path: Path, thing: str, 
     path.write_text(SYSTEM.format(urdf=f"{item.name}.urdf", yaw=yaw))
     wanted = np.array(item.half_extent_m)
     np.testing.assert_allclose(half_extent(load_system(path)), wanted[[1, 0, 2]] if yaw else wanted, rtol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("name", "times"), [("allegro_cube", 1.0), ("allegro_ball", 1.0), ("planar_hand_ball", 0.25 / 0.06)]
+)
+def test_lengths_grow_with_objects_that_are_larger_than_usual(
+    named_system: Callable[[str], System], name: str, times: float
+) -> None:
+    assert times_usual(named_system(name), 0.06) == pytest.approx(times)

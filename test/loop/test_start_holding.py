@@ -53,3 +53,15 @@ def test_threads_change_no_figure(task, way, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setattr("os.sched_getaffinity", lambda _pid, cores=cores: set(range(cores)))
         ends.append(StartHolding(task.system, plants).ends([way]))
     np.testing.assert_array_equal(*ends)
+
+
+def test_a_large_box_of_another_size_is_kept_though_it_ends_further_off_than_a_ball_may() -> None:
+    task = load_task("iiwa_bimanual_box")
+    path = object_path(task, task.start_q, INSTANTS)[:, : task.system.n_q_u]
+    pairs = compute_grasp(task.system, task.start_q, 30.0, 0.4).pairs
+    rolled = roll_along(task.system, task.start_q, path, pairs, 30.0, 0.4)
+    assert rolled.is_complete
+    hold = StartHolding(task.system, [PlantPerturbation(size_scale=0.97), PlantPerturbation(size_scale=1.03)])
+    assert hold.share([(rolled.q, rolled.u)]) == 1.0
+    opened = rolled.q[:, task.system.n_q_u :] - 4.0 * (rolled.u - rolled.q[:, task.system.n_q_u :])
+    assert hold.share([(rolled.q, opened)]) == 0.0

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from contact_mpc.errors import ConfigError
@@ -13,8 +14,10 @@ from contact_mpc.planning.methods import (
     make_segment_planner,
     planner_of,
 )
+from contact_mpc.planning.reorient.segments import make_goal_plan
 from contact_mpc.planning.tree.segments import TreeSegments
 from contact_mpc.settings.resources import resource
+from contact_mpc.task.segment import Segment
 from contact_mpc.task.task import load_task
 
 
@@ -24,6 +27,18 @@ from contact_mpc.task.task import load_task
 )
 def test_the_file_of_a_task_names_its_planner(task: str, name: str) -> None:
     assert planner_of(load_task(task)) == name and name in PLANNERS
+
+
+def test_segments_begin_at_the_start_of_the_task_that_is_given_not_at_that_of_its_file() -> None:
+    """A start that is being tried is in no file yet: from it comes a turn, from elsewhere a new grasp."""
+    shipped = load_task("planar_hand_ball_180")
+    q = shipped.start_q + 0.01 * (np.arange(shipped.system.n_q) == 1)  # the disc, 1 cm along y
+    tried = replace(shipped, start_q=q)
+    for given, is_turn in ((tried, True), ("planar_hand_ball_180", False)):
+        planner = make_segment_planner(given)
+        planner.begin(make_goal_plan(shipped))
+        segment = planner.next_segment(q, shipped.start_u)
+        assert isinstance(segment, Segment) and segment.is_tracked == is_turn
 
 
 def test_an_unknown_planner_is_refused_with_those_that_there_are() -> None:

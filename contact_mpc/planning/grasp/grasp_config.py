@@ -25,6 +25,13 @@ class GraspSearchConfig(BaseModel):
         default=1.4e-3, gt=0.0, le=0.1,
         description="over what it lies on, m: beyond the reach of a contact, and what is pressed sinks in by less",
     )  # fmt: skip
+    lying_margin_m: float = Field(
+        default=0.005, ge=0.0, le=0.5, description="to all sides, in which it stays where it lies when fingers go, m"
+    )
+    most_unbalanced: float = Field(
+        default=0.05, gt=0.0, lt=1.0,
+        description="share of its weight that what it lies on may leave unbalanced without friction: a slope of 3 deg",
+    )  # fmt: skip
     limit_room_rad: float = Field(
         default=0.05, ge=0.0, le=1.0, description="room of a start posture to the joint limits, rad (m)"
     )
@@ -39,6 +46,9 @@ class GraspSearchConfig(BaseModel):
         gt=0.0,
         le=10.0,
         description="half of an object's size, m; of larger ones positions are spread and varied by so much more",
+    )
+    tries_per_place: int = Field(
+        default=20, ge=1, le=10_000, description="places drawn for one posture, until its object stays where it lies"
     )
     tries_per_finger: int = Field(default=40, ge=1, le=10_000, description="open postures, before a finger stays open")
     least_bend: float = Field(

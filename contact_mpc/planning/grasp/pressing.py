@@ -19,7 +19,12 @@ ACCURACY_M = 1e-5  # of a gap
 
 
 def press_with_all(
-    system: System, scene: Scene, q: FloatArray, joints: IntArray, links: tuple[IntArray, ...], gap_m: float
+    system: System,
+    scene: Scene,
+    q: FloatArray,
+    joints: IntArray,
+    links: tuple[IntArray, ...],
+    gap_m: float | FloatArray,
 ) -> bool:
     """Move joints (n,) in q (n_q,) until each link is `gap_m` from the object; False, with q anywhere, if none do.
 
@@ -31,6 +36,8 @@ def press_with_all(
         Indices into q_a.
     links : tuple of arrays
         Contacts of the scene, per link.
+    gap_m : float or (n_links,) array
+        One for all links, or one each.
     """
     low, high, first = system.q_min[joints], system.q_max[joints], system.n_q_u
     for _ in range(STEPS):

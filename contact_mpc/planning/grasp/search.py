@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from contact_mpc.geometry.extent import half_extent
+from contact_mpc.geometry.extent import times_usual
 from contact_mpc.geometry.fingers import stacked_jacobian, touching_shapes
 from contact_mpc.model.kinematic_tree import FREE
 from contact_mpc.model.lengths import tangent_lengths
@@ -27,11 +27,12 @@ from contact_mpc.planning.grasp.candidate import Course, Courses, GraspCandidate
 from contact_mpc.planning.grasp.grasp_config import GraspSearchConfig
 from contact_mpc.planning.grasp.rolling import roll_along
 from contact_mpc.planning.grasp.scene import Scene, make_scene
-from contact_mpc.planning.grasp.support import lie_down
+from contact_mpc.planning.grasp.support import is_at_rest, lie_down
 from contact_mpc.planning.grasp.touch import Finger, Touching, find_fingers
 from contact_mpc.settings.arrays import FloatArray
 
 IntArray = NDArray[np.int64]
+LEAVES = "it would not stay where it lies when the fingers let go"
 LEAST_RANK = 1e-6  # of the contacts' Jacobian: directions with less of its norm count for nothing
 
 
@@ -68,7 +69,7 @@ class GraspSearch:
         self.spread_rad, self.config = spread_rad, config or GraspSearchConfig()
         self.rng = np.random.default_rng(seed)
         self._scene = make_scene(system)
-        self._scale = max(1.0, float(np.mean(half_extent(system))) / self.config.usual_half_m)
+        self._scale = times_usual(system, self.config.usual_half_m)
         self._shapes = touching_shapes(system)
         self.fingers = find_fingers(system, self._scene)
         self._touching = Touching(system, self.config, self.rng)
@@ -85,10 +86,10 @@ class GraspSearch:
 
     def sample(self) -> GraspCandidate | None:
         """Return one random candidate, None where it cannot hold the object."""
-        turn = self.rng.uniform(-self.spread_rad, self.spread_rad, 3)
-        spread_m = self._scale * self.config.spread_m
-        q = self._place_object(self.q_centre, self.rng.uniform(-spread_m, spread_m, 3), turn)
         self.drawn += 1
+        q = self._draw_place()
+        if q is None:
+            return None
         chosen = self._choose_fingers(q)
         closed = [self._touching.close(q, finger) for finger in chosen]
         for finger, touches in zip(chosen, closed, strict=True):
@@ -115,6 +116,9 @@ class GraspSearch:
         turn = scale * min(variation_rad, self.spread_rad) * self.rng.standard_normal(3)
         offset = scale * self._scale * self.config.variation_m * self.rng.standard_normal(3)
         q = self._place_object(candidate.q, offset, turn)
+        if not self._stays(q):
+            self._refuse(LEAVES)
+            return None
         first = self.system.n_q_u
         for finger in self.fingers:
             if not self._holds(candidate, finger):
@@ -133,6 +137,24 @@ class GraspSearch:
         q = q.copy()
         q[: self.system.n_q_u] = self.system.q_from_object_pose(rotation_exp(turn) @ R, p + offset, q)
         return lie_down(self.system, self._support, q, self.config.lying_gap_m) if self.config.is_lying else q
+
+    def _draw_place(self) -> FloatArray | None:
+        """Return q (n_q,) with the object placed and turned at random, None where it stays at no place that is drawn."""
+        spread_m = self._scale * self.config.spread_m
+        for _ in range(self.config.tries_per_place):
+            turn = self.rng.uniform(-self.spread_rad, self.spread_rad, 3)
+            q = self._place_object(self.q_centre, self.rng.uniform(-spread_m, spread_m, 3), turn)
+            if self._stays(q):
+                return q
+        self._refuse(LEAVES)
+        return None
+
+    def _stays(self, q: FloatArray) -> bool:
+        """Whether an object that is gripped where it lies stays there without fingers."""
+        config, gap_m = self.config, self.config.lying_gap_m
+        return not config.is_lying or is_at_rest(
+            self.system, self._support, q, gap_m, config.lying_margin_m, config.most_unbalanced
+        )
 
     def judge(self, q: FloatArray) -> GraspCandidate | None:
         """Return the candidate at q (n_q,), None where it cannot hold the object."""

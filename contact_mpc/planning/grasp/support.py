@@ -2,7 +2,11 @@
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import nnls
 
+from contact_mpc.dynamics.smoothed.newton import prepare_step
+from contact_mpc.geometry.fingers import stacked_jacobian
+from contact_mpc.model.lengths import tangent_lengths
 from contact_mpc.model.system import System
 from contact_mpc.planning.grasp.scene import Scene
 from contact_mpc.settings.arrays import FloatArray
@@ -11,6 +15,7 @@ IntArray = NDArray[np.int64]
 ACCURACY_M = 1e-6  # of the gap to what it lies on
 FURTHEST_M = 1.0  # below an object, of what it may lie on
 STEPS = 200  # up and down, before it is said that it lies on nothing
+TOUCHING_M = 2e-4  # further than the nearest contact: what an object lies on at once
 
 
 def nearest_support(scene: Scene, q: FloatArray) -> tuple[float, FloatArray] | None:
@@ -57,3 +62,39 @@ def lie_down(system: System, scene: Scene, q: FloatArray, gap_m: float) -> Float
         p = p + missing * up
         laid[: system.n_q_u] = system.q_from_object_pose(R, p, laid)
     return q
+
+
+def unbalanced_share(system: System, scene: Scene, q: FloatArray) -> float:
+    """Return the share of the objects' weight that forces of what is nearest below leave unbalanced at q (n_q,), -.
+
+    min over f_n >= 0 of |J_n' f_n + tau_u| / |tau_u|, without friction, torques over `tangent_lengths`: the sine of the
+    slope under a ball, how far a box's centre of mass is beyond the edge. 1 where nothing is below.
+    """
+    gaps = scene.gaps(q)
+    rows = scene.supports[gaps[scene.supports] < gaps[scene.supports].min(initial=np.inf) + TOUCHING_M]
+    lengths = tangent_lengths(system)[: system.n_v_u]
+    prepare_step(scene.model, scene.newton, q, q[system.n_q_u :].copy(), np.zeros(len(scene.model.mu)))
+    weight = -scene.newton.b[: system.n_v_u] / lengths
+    if not len(rows):
+        return 1.0
+    J = stacked_jacobian(scene.model.pairs, scene.newton.con, rows, system.n_v)[:, : system.n_v_u]
+    J_n = np.einsum("ci,cij->cj", scene.newton.con.n[rows], J.reshape(len(rows), 3, -1)) / lengths
+    return float(nnls(J_n.T, -weight)[1] / np.linalg.norm(weight))
+
+
+def is_at_rest(system: System, scene: Scene, q: FloatArray, gap_m: float, margin_m: float, most_share: float) -> bool:
+    """Whether an object that lies at q (n_q,) stays there when all fingers go, and also where it is `margin_m` beside.
+
+    Nothing is asked of it where nothing holds it up or draws it down.
+    """
+    up = upwards(system, scene.fingers)
+    if not np.any(up):
+        return True
+    across = np.linalg.svd(up[None])[2][1:]
+    R, p = system.object_pose(q)
+    for offset in (np.zeros(3), *across, *-across):
+        moved = q.copy()
+        moved[: system.n_q_u] = system.q_from_object_pose(R, p + margin_m * offset, q)
+        if unbalanced_share(system, scene, lie_down(system, scene, moved, gap_m)) > most_share:
+            return False
+    return True

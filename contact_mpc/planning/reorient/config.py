@@ -50,6 +50,10 @@ class ReorientationConfig(BaseModel):
         default=1e-3, gt=0.0, le=0.01,
         description="gap to which fingers let go slowly: at what speed they slide off, the object rolls on, m",
     )  # fmt: skip
+    most_touch_gap_m: float = Field(
+        default=0.01, ge=0.0, le=0.1,
+        description="of nominal shapes, at which a finger may touch an object of another size; with more it is away, m",
+    )  # fmt: skip
     first_offset_m: float = Field(
         default=1e-3, ge=0.0, le=0.1,
         description="of the object from where the start holds it: with more the fingers grip anew at once, m",
@@ -66,6 +70,9 @@ class ReorientationConfig(BaseModel):
         description="so near to half a turn the fingers turn whichever way they can roll further, rad",
     )  # fmt: skip
     shift_instants: int = Field(default=6, ge=2, le=100, description="of the object's way within a grasp")
+    travel_instants: int = Field(
+        default=6, ge=2, le=100, description="of the fingers' way to the new grasp, at which they keep their clearance"
+    )
     back_instants: int = Field(default=16, ge=2, le=200, description="of the way that fingers roll back")
     retreat_step_m: float = Field(
         default=5e-4, gt=0.0, le=0.01, description="of a finger that leaves the object along the contact's normal, m"

@@ -13,6 +13,7 @@ from contact_mpc.planning.grasp.candidate import Course, GraspCandidate
 from contact_mpc.planning.grasp.grasp_config import GraspSearchConfig
 from contact_mpc.planning.grasp.rolling import RollingPath, roll_along
 from contact_mpc.planning.grasp.search import GraspSearch, search_grasp
+from contact_mpc.planning.start_posture import make_search
 from contact_mpc.planning.trajopt.task import object_path
 from contact_mpc.task.task import TaskConfig, load_task
 
@@ -186,3 +187,17 @@ def test_giving_up_early_changes_no_best_posture(monkeypatch: pytest.MonkeyPatch
     assert bests[0] is not None and bests[1] is not None
     np.testing.assert_array_equal(bests[0].q, bests[1].q)
     assert bests[0].score == bests[1].score and rolled[0] < rolled[1]
+
+
+def test_an_object_that_would_roll_off_its_support_is_not_gripped_there() -> None:
+    """Fingers that let go of a ball at the palm's edge are followed by it, and turn it back on their way."""
+    task = load_task("allegro_ball_so3")
+    q = task.start_q.copy()
+    q[4] -= 0.02  # the palm ends there
+    search = make_search(replace(task, start_q=q), 0)
+    assert all(search.sample() is None for _ in range(20))
+    assert "20 of 20: it would not stay where it lies when the fingers let go" in search.why()
+    inside = make_search(task, 0)
+    for _ in range(20):
+        inside.sample()
+    assert inside.refusals["it would not stay where it lies when the fingers let go"] < 20
