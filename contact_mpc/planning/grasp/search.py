@@ -139,7 +139,7 @@ class GraspSearch:
         return lie_down(self.system, self._support, q, self.config.lying_gap_m) if self.config.is_lying else q
 
     def _draw_place(self) -> FloatArray | None:
-        """Return q (n_q,) with the object placed and turned at random, None where it stays at no place that is drawn."""
+        """Return q (n_q,) with the object placed and turned at random, None where it stays at no such place."""
         spread_m = self._scale * self.config.spread_m
         for _ in range(self.config.tries_per_place):
             turn = self.rng.uniform(-self.spread_rad, self.spread_rad, 3)
