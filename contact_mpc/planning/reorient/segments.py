@@ -191,10 +191,9 @@ class ReorientationPlanner:
         return Segment(self._plan(times_s, rolled.q, np.vstack([u, rolled.u[1:]])), rest_s=self.config.rest_s)
 
     def _roll(self, q: FloatArray, way: FloatArray) -> RollingPath:
-        config = self.config
-        return roll_along(
-            self.system, q, way[:, : self.system.n_q_u], self._grips, config.minimum_force_n, config.grasp_friction
-        )
+        least_n, friction = self.config.minimum_force_n, self.config.grasp_friction
+        path = way[:, : self.system.n_q_u]
+        return roll_along(self.system, q, path, self._grips, least_n, friction, scene=self._scene)
 
     # New grasps.
 
