@@ -34,7 +34,7 @@ from contact_mpc.task.loop_records import CommandPlan, EstimatedState
 from contact_mpc.task.plan import Plan
 from contact_mpc.task.segment import SEARCHING, Segment, SegmentPlanner
 
-SETTLE_NS = 300_000_000  # a segment rests at its end so long before the next begins
+LOOK_NS = 300_000_000  # at the goal, until it is asked again whether the object is still there
 REST_M_S, REST_RAD_S = 2e-3, 0.02  # speed of an object that counts as at rest
 REGRASPING, PLANNING, NO_SEGMENT = "regrasping", "planning", "no_segment"
 
@@ -124,13 +124,13 @@ class Reorienting:
             return
         if segment is None:
             if was_searching:  # at the goal: it looks again in a while
-                self._end_ns = state.t_ns + SETTLE_NS
+                self._end_ns = state.t_ns + LOOK_NS
             return
         if segment.plan is None:
             self._failure = f"{NO_SEGMENT}: {segment.reason}"
             return
         self._segment = segment
-        self._end_ns = state.t_ns + round(float(segment.plan.times_s[-1]) * NS_PER_S) + SETTLE_NS
+        self._end_ns = state.t_ns + round((float(segment.plan.times_s[-1]) + segment.settle_s) * NS_PER_S)
         reference = Reference(state.t_ns, segment.plan)
         if segment.is_tracked:
             self._tracker.set_reference(reference)

@@ -27,18 +27,21 @@ class ReorientationConfig(BaseModel):
     )  # fmt: skip
     arrived_m: float = Field(default=2e-3, gt=0.0, le=0.1, description="the same of the place, where it is carried, m")
     turn_s: float = Field(
-        default=0.7, gt=0.0, description="time of a turn by turn_deg or less, s; in proportion beyond"
+        default=0.6, gt=0.0, description="time of a turn by turn_deg or less, s; in proportion beyond"
     )
     put_down_s: float = Field(default=1.0, gt=0.0, description="time to put the object down where it was held, s")
     press_m: float = Field(default=2.5e-3, ge=0.0, description="depth in the support to put down to, m")
     lift_m: float = Field(default=4e-3, ge=0.0, description="height over the start while turning, m")
     clearance_m: float = Field(default=5e-3, gt=0.0, description="gap of the fingers on their way to a new grasp, m")
-    release_s: float = Field(default=0.2, gt=0.0, description="time in which all forces go to zero together, s")
-    loosen_s: float = Field(default=0.2, gt=0.0, description="time to move off by the first mm, s")
-    retreat_s: float = Field(default=0.15, gt=0.0, description="time to move off, s")
+    release_s: float = Field(default=0.15, gt=0.0, description="time in which all forces go to zero together, s")
+    loosen_s: float = Field(default=0.15, gt=0.0, description="time to move off by the first mm, s")
+    retreat_s: float = Field(default=0.1, gt=0.0, description="time to move off, s")
     travel_s: float = Field(default=0.2, gt=0.0, description="time to travel to the new grasp, s")
-    approach_s: float = Field(default=0.25, gt=0.0, description="time to touch, s")
-    grip_s: float = Field(default=0.2, gt=0.0, description="time to press, s")
+    approach_s: float = Field(default=0.2, gt=0.0, description="time to touch, s")
+    grip_s: float = Field(default=0.15, gt=0.0, description="time to press, s")
+    settle_s: float = Field(
+        default=0.1, ge=0.0, le=10.0, description="after a turn and a new grasp, before the next begins, s"
+    )
     rest_s: float = Field(default=0.2, ge=0.0, le=10.0, description="most that what still moves is waited for, s")
     lift_share: float = Field(
         default=0.25, gt=0.0, le=0.5, description="of a turn, over which the object is lifted, and put down again, -"

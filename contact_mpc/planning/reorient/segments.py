@@ -177,7 +177,7 @@ class ReorientationPlanner:
         share = np.minimum(np.arange(1, len(way)) * config.h_s / self.config.press_s, 1.0)[:, None]
         commands = np.clip(hz.u + share * moved, system.q_min, system.q_max)
         times_s = config.h_s * np.arange(len(way), dtype=np.float64)
-        return Segment(self._plan(times_s, hz.q.copy(), np.vstack([u, commands])), rest_s=self.config.rest_s)
+        return self._segment(times_s, hz.q.copy(), np.vstack([u, commands]))
 
     def _put_down(self, q: FloatArray, u: FloatArray, left: FloatArray) -> Segment:
         """Return the way down to the support, the fingers rolling from where they are."""
@@ -188,7 +188,7 @@ class ReorientationPlanner:
         if not rolled.is_complete:
             return self._regrasp(q, u, left)
         times_s = np.linspace(0.0, self.config.put_down_s, self.config.shift_instants)
-        return Segment(self._plan(times_s, rolled.q, np.vstack([u, rolled.u[1:]])), rest_s=self.config.rest_s)
+        return self._segment(times_s, rolled.q, np.vstack([u, rolled.u[1:]]))
 
     def _roll(self, q: FloatArray, way: FloatArray) -> RollingPath:
         least_n, friction = self.config.minimum_force_n, self.config.grasp_friction
@@ -217,7 +217,7 @@ class ReorientationPlanner:
         ])  # fmt: skip
         commands = np.clip(stops, self.system.q_min, self.system.q_max)
         rows = np.array([np.concatenate([q[:first], stop]) for stop in commands])
-        return Segment(self._plan(times_s, rows, commands), is_tracked=False, rest_s=self.config.rest_s)
+        return self._segment(times_s, rows, commands, is_tracked=False)
 
     def _shift(self, p: FloatArray) -> Shifted:
         """Return the start's grasp with the object at p (3,), m: the fingers roll there with it, as far as they can."""
@@ -298,8 +298,9 @@ class ReorientationPlanner:
         q[: self.system.n_q_u] = self.system.q_from_object_pose(np.ascontiguousarray(R), p, q)
         return q
 
-    def _plan(self, times_s: FloatArray, q: FloatArray, u: FloatArray) -> Plan:
-        return Plan(times_s, q, u, np.zeros_like(u), np.zeros((len(u), 0, 3)), {"planner": "reorientation"})
+    def _segment(self, times_s: FloatArray, q: FloatArray, u: FloatArray, *, is_tracked: bool = True) -> Segment:
+        plan = Plan(times_s, q, u, np.zeros_like(u), np.zeros((len(u), 0, 3)), {"planner": "reorientation"})
+        return Segment(plan, is_tracked, rest_s=self.config.rest_s, settle_s=self.config.settle_s)
 
 
 def _ways_round(left: FloatArray, half_turn_rad: float) -> list[FloatArray]:
