@@ -11,8 +11,8 @@ from contact_mpc.task.plan import Plan
 class Segment:
     """A plan that is tracked (the object is held) or else played back (fingers let go and grip anew).
 
-    Without a plan, `reason` says why there is none. At its end the next one waits for settle_s, and up to rest_s more for
-    objects that still move. `note` tells people which part it is and what is expected of it.
+    Without a plan, `reason` says why there is none. At its end the next one waits for settle_s, and for up to rest_s
+    more where objects still move. `note` tells people which part it is and what is expected of it.
     """
 
     plan: Plan | None
