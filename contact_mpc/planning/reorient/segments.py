@@ -14,16 +14,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from contact_mpc.dynamics.contact_dynamics import build_model
-from contact_mpc.geometry.fingers import closest_pair_per_finger, contact_jacobian
 from contact_mpc.model.rotations import rotation_exp, rotation_log
 from contact_mpc.model.system import System
 from contact_mpc.optimisation.trajectory import TrackingProblem, optimise_commands
 from contact_mpc.planning.grasp.balance import compute_grasp
-from contact_mpc.planning.grasp.pressing import press_with_all
 from contact_mpc.planning.grasp.rolling import RollingPath, roll_along
 from contact_mpc.planning.grasp.scene import make_scene
 from contact_mpc.planning.grasp.support import nearest_support
 from contact_mpc.planning.reorient.config import ReorientationConfig
+from contact_mpc.planning.reorient.leaving import LeavingFingers
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.yaml_files import validate
 from contact_mpc.task.interpolation import smooth_step
@@ -31,8 +30,6 @@ from contact_mpc.task.plan import Plan
 from contact_mpc.task.segment import Segment
 from contact_mpc.task.task import TaskConfig
 from contact_mpc.version import __version__
-
-RETREAT_STEPS = 100  # at most
 
 
 @dataclass(frozen=True)
@@ -65,6 +62,7 @@ class ReorientationPlanner:
         self._scene = scene = make_scene(system)
         self._turning_model = build_model(system, config.trajopt.h_s, config.trajopt.friction)
         self._grips = compute_grasp(system, start_q, config.minimum_force_n, config.grasp_friction, scene=scene).pairs
+        self._fingers = LeavingFingers(system, scene, self._grips, config)
         self._p_held = system.object_pose(start_q)[1]
         self._p_lying, self._up = self._p_held, np.zeros(3)
         support = nearest_support(scene, start_q)
@@ -202,13 +200,15 @@ class ReorientationPlanner:
         config, first = self.config, self.system.n_q_u
         R, p = self.system.object_pose(q)
         self._grasp = self._rolled_back(self._shift(p), left)
-        touch_m = self._touch_gaps(q)
+        touch_m = self._fingers.touch_gaps(q)
         planned = self._place(self._grasp.q, R, p)
-        touching = self._fit(planned, touch_m)
-        loose, clear = (self._open(q, gap_m, touch_m) for gap_m in (config.loose_m, config.clearance_m))
-        before = self._open(touching, config.clearance_m, touch_m)
+        touching = self._fingers.fit(planned, touch_m)
+        loose, clear = (self._fingers.leave(q, gap_m, touch_m) for gap_m in (config.loose_m, config.clearance_m))
+        before = self._fingers.leave(touching, config.clearance_m, touch_m)
         shares = np.linspace(0.0, 1.0, config.travel_instants)[1:]
-        travel = [self._open(clear + share * (before - clear), config.clearance_m, touch_m) for share in shares]
+        travel = [
+            self._fingers.leave(clear + share * (before - clear), config.clearance_m, touch_m) for share in shares
+        ]
         stops = [u, *(item[first:] for item in (q, loose, clear, *travel, touching))]
         stops.append(self._grasp.u + (touching - planned)[first:])
         travel_s = [config.travel_s / len(travel)] * len(travel)
@@ -247,48 +247,6 @@ class ReorientationPlanner:
         if not len(rolled.q):
             return grasp
         return Shifted(self._place(rolled.q[-1], R, p), rolled.u[-1], float(angle * shares[len(rolled.q) - 1]))
-
-    def _touch_gaps(self, q: FloatArray) -> FloatArray:
-        """Return the gaps (n_c,), m, of nominal shapes at which the fingers that hold at q (n_q,) really touch.
-
-        An object that is larger than the nominal one is touched at a gap: to leave it, fingers go that much further.
-        """
-        gaps, touch_m, links = self._scene.gaps(q), np.zeros(len(self._scene.fingers)), self._scene.links
-        for c in self._grips:
-            gap_m = float(gaps[links == links[c]].min())
-            if abs(gap_m) < self.config.most_touch_gap_m:
-                touch_m[self._scene.fingers == self._scene.fingers[c]] = gap_m
-        return touch_m
-
-    def _fit(self, q: FloatArray, touch_m: FloatArray) -> FloatArray:
-        """Return q (n_q,), which touches the nominal object, with fingers that touch at gaps `touch_m` (n_c,) instead.
-
-        As it is where they do not reach there.
-        """
-        system, fitted, gaps = self.system, q.copy(), self._scene.gaps(q)
-        links = tuple(np.flatnonzero(self._scene.links == self._scene.links[c]) for c in self._grips)
-        gap_m = np.array([gaps[rows].min() for rows in links]) + touch_m[self._grips]
-        return fitted if press_with_all(system, self._scene, fitted, np.arange(system.n_a), links, gap_m) else q
-
-    def _open(self, q: FloatArray, clearance_m: float, touch_m: FloatArray) -> FloatArray:
-        """Return q (n_q,) with every finger moved away from the object, straight along the normals of its contacts.
-
-        It ends `clearance_m` over the gaps at which it touches, `touch_m` (n_c,). Each link is moved on its own: a
-        knuckle that can hardly leave must not keep the tip from it.
-        """
-        system, q = self.system, q.copy()
-        first = system.n_q_u
-        for _ in range(RETREAT_STEPS):
-            gaps = np.where(self._scene.fingers >= 0, self._scene.gaps(q) - touch_m, np.inf)
-            near = closest_pair_per_finger(self._scene.links, gaps, clearance_m)
-            if not len(near):
-                break
-            for c in near:
-                J = contact_jacobian(self._scene.model.pairs, self._scene.newton.con, c, system.n_v)[:, system.n_v_u :]
-                step = self.config.retreat_step_m * self._scene.newton.con.n[c]
-                q[first:] += J.T @ np.linalg.solve(J @ J.T + self.config.retreat_damping_m2 * np.eye(3), step)
-            q[first:] = np.clip(q[first:], system.q_min, system.q_max)
-        return q
 
     # Small parts.
 

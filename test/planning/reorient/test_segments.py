@@ -1,6 +1,5 @@
 """Turns of any size: goals drawn from SO(3), segments that turn, put down and grip anew."""
 
-import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -8,10 +7,8 @@ import pytest
 
 from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.dynamics.smoothed.newton import make_newton, measure_gaps
-from contact_mpc.geometry.fingers import closest_pair_per_finger, contact_jacobian, finger_of_pairs
+from contact_mpc.geometry.fingers import finger_of_pairs
 from contact_mpc.model.rotations import rotation_log
-from contact_mpc.planning.grasp.pressing import press_with_all
-from contact_mpc.planning.grasp.scene import make_scene
 from contact_mpc.planning.reorient.config import ReorientationConfig
 from contact_mpc.planning.reorient.segments import ReorientationPlanner, build_planner, make_goal_plan
 from contact_mpc.task.task import TaskConfig, load_task
@@ -111,25 +108,6 @@ def test_a_turned_object_is_gripped_anew_and_then_turned(task: TaskConfig, plann
     assert turn is not None and turn.plan is not None and turn.is_tracked
 
 
-def test_fingers_let_go_along_their_normals(task: TaskConfig, planner: ReorientationPlanner) -> None:
-    q = moved(task, np.array([0.0, 0.0, -1.4e-3]))
-    segment = planner.next_segment(q, task.start_u)
-    assert segment is not None and segment.plan is not None
-    model, system = build_model(task.system), task.system
-    ws = make_newton(model)
-    gaps = measure_gaps(model, ws, q).copy()
-    fingers = finger_of_pairs(system)
-    tips = closest_pair_per_finger(fingers, gaps, 2e-3)
-    tips = tips[fingers[tips] >= 0]
-    assert len(tips) == 4
-    dq_a = segment.plan.u[2] - q[system.n_q_u :]  # to where they are loose
-    for c in tips:
-        d = contact_jacobian(model.pairs, ws.con, c, system.n_v)[:, system.n_v_u :] @ dq_a
-        away = ws.con.n[c] @ d
-        assert away > 0.5 * ReorientationConfig().loose_m - gaps[c]
-        assert np.linalg.norm(d - away * ws.con.n[c]) < 0.2 * away
-
-
 def test_it_rests_where_the_goal_is_reached(task: TaskConfig, planner: ReorientationPlanner) -> None:
     q = make_goal_plan(task).q[-1]
     assert planner.next_segment(q, task.start_u) is None
@@ -152,40 +130,6 @@ def test_without_a_support_fingers_let_go_and_grip_anew_where_the_object_floats(
     gaps = np.array([measure_gaps(model, newton, np.concatenate([q[:3], u])).copy() for q, u in rows])
     assert np.all(gaps[3:-2].min(axis=1) > CLEAR_M)  # away, on the way, and at the new place
     assert np.sum(gaps[-1] < 0.0) == 2  # both fingers press
-
-
-@pytest.mark.parametrize("larger_m", [5e-3, -3e-3])
-def test_fingers_leave_and_touch_a_disc_of_another_size_as_they_would_the_nominal_one(larger_m: float) -> None:
-    """A disc with a radius larger by d is nearer by d to what is beside it: fingers touch it at nominal gaps of d."""
-    task = load_task("planar_hand_ball_180")
-    system, planner = task.system, build_planner(task)
-    planner.begin(make_goal_plan(task))
-    turn = planner.next_segment(task.start_q, task.start_u)
-    assert turn is not None and turn.plan is not None
-    scene, q = make_scene(system), turn.plan.q[-1].copy()
-    tips = closest_pair_per_finger(scene.fingers, scene.gaps(q), 2e-3)
-    links = tuple(np.flatnonzero(scene.links == scene.links[c]) for c in tips)
-    assert press_with_all(system, scene, q, np.arange(system.n_a), links, larger_m)
-    regrasp = planner.next_segment(q, turn.plan.u[-1])
-    assert regrasp is not None and regrasp.plan is not None and not regrasp.is_tracked
-    shares, rows = np.linspace(0.0, 1.0, 5), regrasp.plan.u[3:-2]
-    way = [a + share * (b - a) for a, b in itertools.pairwise(rows) for share in shares]
-    gaps = np.array([scene.gaps(np.concatenate([q[: system.n_q_u], u])).min() - larger_m for u in way])
-    assert gaps.min() > CLEAR_M  # also between the instants that are planned
-    touching = scene.gaps(np.concatenate([q[: system.n_q_u], regrasp.plan.u[-2]])) - larger_m
-    nominal = scene.gaps(task.start_q)
-    assert [touching[rows].min() for rows in links] == pytest.approx([nominal[rows].min() for rows in links], abs=2e-4)
-
-
-def test_fingers_that_are_away_from_the_object_are_not_taken_to_touch_it() -> None:
-    task = load_task("planar_hand_ball_180")
-    planner, q = build_planner(task), task.start_q.copy()
-    planner.begin(make_goal_plan(task))
-    q[1] += 0.03  # beside them
-    regrasp = planner.next_segment(q, task.start_u)
-    assert regrasp is not None and regrasp.plan is not None and not regrasp.is_tracked
-    touching = make_scene(task.system).gaps(np.concatenate([q[:3], regrasp.plan.u[-2]]))
-    assert touching.min() < 1e-3
 
 
 def test_fingers_that_are_not_at_the_starts_grasp_grip_anew_first(
