@@ -7,6 +7,8 @@ from contact_mpc.model.system import System
 from contact_mpc.model.urdf import Shape
 from contact_mpc.settings.arrays import FloatArray
 
+USUAL_HALF_M = 0.06  # half of an object's size, that lengths of hands' objects are made for
+
 
 def half_extent(system: System) -> FloatArray:
     """Return how far (3,), m, the first object reaches from its frame along the axes of the world, as it is placed."""
@@ -20,7 +22,13 @@ def half_extent(system: System) -> FloatArray:
     return reach
 
 
-def times_usual(system: System, usual_half_m: float) -> float:
+def to_all_sides(up: FloatArray, distance_m: float) -> FloatArray:
+    """Return offsets (5, 3), m: none, and by a distance to four sides across `up` (3,)."""
+    across = np.linalg.svd(up[None])[2][1:]
+    return distance_m * np.vstack([np.zeros((1, 3)), across, -across])
+
+
+def times_usual(system: System, usual_half_m: float = USUAL_HALF_M) -> float:
     """Return how many times `usual_half_m` half of the first object is, 1 at least: by so much are lengths larger."""
     return max(1.0, float(np.mean(half_extent(system))) / usual_half_m)
 

@@ -103,3 +103,10 @@ def contact_jacobian(pairs: Pairs, contacts: Contacts, c: int, n_v: int) -> Floa
 def stacked_jacobian(pairs: Pairs, contacts: Contacts, rows: Iterable[int], n_v: int) -> FloatArray:
     """Return J_c of contacts one below another, (3 n, n_v); see `contact_jacobian`."""
     return np.array([contact_jacobian(pairs, contacts, c, n_v) for c in rows]).reshape(-1, n_v)
+
+
+def normal_jacobian(pairs: Pairs, contacts: Contacts, rows: Iterable[int], n_v: int) -> FloatArray:
+    """Return J_n (n, n_v) of contacts: n_c' J_c, how fast their gaps change."""
+    rows = list(rows)
+    J = stacked_jacobian(pairs, contacts, rows, n_v).reshape(len(rows), 3, n_v)
+    return np.asarray(np.einsum("ci,cij->cj", contacts.n[rows], J))

@@ -8,6 +8,7 @@ that do not move leave free.
 import numpy as np
 
 from contact_mpc.errors import ConfigError
+from contact_mpc.geometry.extent import to_all_sides
 from contact_mpc.geometry.fingers import first_body
 from contact_mpc.importing.primitives import signed_distance
 from contact_mpc.importing.proposals import tip_points
@@ -113,9 +114,8 @@ def _lower(system: System, places: FloatArray, up: FloatArray, least: float, mar
         return places
     for _ in range(STEPS):
         places = places - (_room(system, places) - least)[:, None] * up
-    across = np.linalg.svd(up[None])[2][1:]
-    beside = [places + margin_m * offset for offset in (NOWHERE, *across, *-across)]
-    return places[np.all([np.abs(_room(system, item) - least) < LYING_M for item in beside], axis=0)]
+    lies = [np.abs(_room(system, places + offset) - least) < LYING_M for offset in to_all_sides(up, margin_m)]
+    return places[np.all(lies, axis=0)]
 
 
 def _score(clouds: FloatArray, links: list[FloatArray], place: FloatArray, reach: FloatArray, radius: float) -> float:

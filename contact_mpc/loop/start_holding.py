@@ -4,8 +4,7 @@ A start counts where the object stays and turns, not where a balance of forces s
 3 mm beside where the fingers expect it falls through a grasp that balances it. Each plant has friction, mass, size and
 offset of its own. It holds the start for `HOLD_S`, moves along the commands of rolling fingers in `TURN_S`, without
 any correction, and counts if the object then is within `MOST_M`, more of large objects, and `MOST_DEG` of where rolling
-would have brought it.
-Drake takes no part: it judges what was chosen here.
+would have brought it. Drake takes no part: it judges what was chosen here.
 """
 
 import os
@@ -26,7 +25,6 @@ STEP_S = 0.002  # a third of the contacts' time constant
 OFFSETS_SEED = 1  # of the commands' offsets, the same in every search
 HOLD_S, TURN_S = 0.4, 1.2  # free fall takes it 0.8 m in the former
 MOST_M, MOST_DEG = 0.012, 20.0  # of motion without feedback from a start that is up to 3 mm off
-USUAL_HALF_M = 0.06  # half of an object's size: larger ones, whose size deviates by more, may be off by more
 
 
 class StartHolding:
@@ -43,7 +41,7 @@ class StartHolding:
 
     def __init__(self, system: System, plants: Sequence[PlantPerturbation]) -> None:
         self._system = system
-        self._most_m = MOST_M * times_usual(system, USUAL_HALF_M)
+        self._most_m = MOST_M * times_usual(system)  # larger ones, whose size deviates by more, may be off by more
         self._plants = [MujocoPlant(system, "position", item, gravity_compensation=True) for item in plants]
         self._models = [plant.actuated_copy(is_complete=True)[0] for plant in self._plants]
         for model in self._models:

@@ -123,7 +123,7 @@ def make_segment_planner(task: str | TaskConfig) -> "SegmentPlanner":
     from contact_mpc.planning.reorient.segments import build_planner
 
     found = load_task(task) if isinstance(task, str) else task
-    if found.planner.get("method") != REGRASP:
+    if not grips_anew(found):
         raise ConfigError(f"{found.path}: mode reorient needs planner.method: {REGRASP}")
     return build_planner(found)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contact_mpc.geometry.extent import half_extent, times_usual
+from contact_mpc.geometry.extent import half_extent, times_usual, to_all_sides
 from contact_mpc.importing.objects import make_object, write_object
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import load_system
@@ -50,3 +50,12 @@ def test_lengths_grow_with_objects_that_are_larger_than_usual(
     named_system: Callable[[str], System], name: str, times: float
 ) -> None:
     assert times_usual(named_system(name), 0.06) == pytest.approx(times)
+
+
+def test_to_all_sides_is_across_the_vertical() -> None:
+    up = np.array([0.6, 0.0, 0.8])
+    offsets = to_all_sides(up, 0.02)
+    np.testing.assert_array_equal(offsets[0], 0.0)
+    np.testing.assert_allclose(np.linalg.norm(offsets[1:], axis=1), 0.02)
+    np.testing.assert_allclose(offsets @ up, 0.0, atol=1e-15)
+    np.testing.assert_allclose(offsets.sum(axis=0), 0.0, atol=1e-15)

@@ -2,6 +2,8 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from contact_mpc.geometry.extent import USUAL_HALF_M
+
 
 class GraspSearchConfig(BaseModel):
     """Shares, rooms and weights of `GraspSearch`; each default is what most systems found starts with."""
@@ -42,7 +44,7 @@ class GraspSearchConfig(BaseModel):
         description="half width of the box of object positions about the given one, m",
     )
     usual_half_m: float = Field(
-        default=0.06,
+        default=USUAL_HALF_M,
         gt=0.0,
         le=10.0,
         description="half of an object's size, m; of larger ones positions are spread and varied by so much more",

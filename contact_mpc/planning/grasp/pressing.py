@@ -7,7 +7,7 @@ J = d phi / d q_a of the arm's own joints: of the postures that touch, one near 
 import numpy as np
 from numpy.typing import NDArray
 
-from contact_mpc.geometry.fingers import stacked_jacobian
+from contact_mpc.geometry.fingers import normal_jacobian
 from contact_mpc.model.system import System
 from contact_mpc.planning.grasp.scene import Scene
 from contact_mpc.settings.arrays import FloatArray
@@ -46,9 +46,8 @@ def press_with_all(
         missing = gaps[rows] - gap_m
         if np.all(np.abs(missing) < ACCURACY_M):
             return True
-        J = stacked_jacobian(scene.model.pairs, scene.newton.con, rows, system.n_v)[:, system.n_v_u + joints]
-        along = np.einsum("ci,cij->cj", scene.newton.con.n[rows], J.reshape(len(rows), 3, -1))
-        step = along.T @ np.linalg.solve(along @ along.T + DAMPING * np.eye(len(rows)), -missing)
+        J = normal_jacobian(scene.model.pairs, scene.newton.con, rows, system.n_v)[:, system.n_v_u + joints]
+        step = J.T @ np.linalg.solve(J @ J.T + DAMPING * np.eye(len(rows)), -missing)
         step *= min(1.0, STEP_RAD / max(float(np.abs(step).max()), 1e-12))
         q[first + joints] = np.clip(q[first + joints] + step, low, high)
     return False

@@ -5,7 +5,8 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from contact_mpc.dynamics.smoothed.newton import prepare_step
-from contact_mpc.geometry.fingers import stacked_jacobian
+from contact_mpc.geometry.extent import to_all_sides
+from contact_mpc.geometry.fingers import normal_jacobian
 from contact_mpc.model.lengths import tangent_lengths
 from contact_mpc.model.system import System
 from contact_mpc.planning.grasp.scene import Scene
@@ -70,16 +71,15 @@ def unbalanced_share(system: System, scene: Scene, q: FloatArray) -> float:
     min over f_n >= 0 of |J_n' f_n + tau_u| / |tau_u|, without friction, torques over `tangent_lengths`: the sine of the
     slope under a ball, how far a box's centre of mass is beyond the edge. 1 where nothing is below.
     """
-    gaps = scene.gaps(q)
-    rows = scene.supports[gaps[scene.supports] < gaps[scene.supports].min(initial=np.inf) + TOUCHING_M]
-    lengths = tangent_lengths(system)[: system.n_v_u]
-    prepare_step(scene.model, scene.newton, q, q[system.n_q_u :].copy(), np.zeros(len(scene.model.mu)))
-    weight = -scene.newton.b[: system.n_v_u] / lengths
-    if not len(rows):
+    model, ws, supports = scene.model, scene.newton, scene.supports
+    if not len(supports):
         return 1.0
-    J = stacked_jacobian(scene.model.pairs, scene.newton.con, rows, system.n_v)[:, : system.n_v_u]
-    J_n = np.einsum("ci,cij->cj", scene.newton.con.n[rows], J.reshape(len(rows), 3, -1)) / lengths
-    return float(nnls(J_n.T, -weight)[1] / np.linalg.norm(weight))
+    prepare_step(model, ws, q, q[system.n_q_u :].copy(), np.zeros(len(model.mu)))
+    gaps, lengths = ws.con.phi[supports], tangent_lengths(system)[: system.n_v_u]
+    rows = supports[gaps < gaps.min() + TOUCHING_M]
+    J_n = normal_jacobian(model.pairs, ws.con, rows, system.n_v)[:, : system.n_v_u] / lengths
+    weight = ws.b[: system.n_v_u] / lengths
+    return float(nnls(J_n.T, weight)[1] / np.linalg.norm(weight))
 
 
 def is_at_rest(system: System, scene: Scene, q: FloatArray, gap_m: float, margin_m: float, most_share: float) -> bool:
@@ -90,11 +90,10 @@ def is_at_rest(system: System, scene: Scene, q: FloatArray, gap_m: float, margin
     up = upwards(system, scene.fingers)
     if not np.any(up):
         return True
-    across = np.linalg.svd(up[None])[2][1:]
     R, p = system.object_pose(q)
-    for offset in (np.zeros(3), *across, *-across):
+    for offset in to_all_sides(up, margin_m):
         moved = q.copy()
-        moved[: system.n_q_u] = system.q_from_object_pose(R, p + margin_m * offset, q)
+        moved[: system.n_q_u] = system.q_from_object_pose(R, p + offset, q)
         if unbalanced_share(system, scene, lie_down(system, scene, moved, gap_m)) > most_share:
             return False
     return True

@@ -34,17 +34,17 @@ class LeavingFingers:
 
     def __init__(self, system: System, scene: Scene, grips: IntArray, config: ReorientationConfig) -> None:
         self._system, self._scene, self._grips, self._config = system, scene, grips, config
+        self._links = tuple(np.flatnonzero(scene.links == scene.links[c]) for c in grips)
 
     def touch_gaps(self, q: FloatArray) -> FloatArray:
         """Return the gaps (n_c,), m, of nominal shapes at which the fingers that hold at q (n_q,) really touch.
 
         An object that is larger than the nominal one is touched at a gap: to leave it, fingers go that much further.
         """
-        gaps, touch_m, links = self._scene.gaps(q), np.zeros(len(self._scene.fingers)), self._scene.links
-        for c in self._grips:
-            gap_m = float(gaps[links == links[c]].min())
+        fingers, touch_m = self._scene.fingers, np.zeros(len(self._scene.fingers))
+        for c, gap_m in zip(self._grips, self._closest(q), strict=True):
             if abs(gap_m) < self._config.most_touch_gap_m:
-                touch_m[self._scene.fingers == self._scene.fingers[c]] = gap_m
+                touch_m[fingers == fingers[c]] = gap_m
         return touch_m
 
     def fit(self, q: FloatArray, touch_m: FloatArray) -> FloatArray:
@@ -52,10 +52,13 @@ class LeavingFingers:
 
         As it is where they do not reach there.
         """
-        system, fitted, gaps = self._system, q.copy(), self._scene.gaps(q)
-        links = tuple(np.flatnonzero(self._scene.links == self._scene.links[c]) for c in self._grips)
-        gap_m = np.array([gaps[rows].min() for rows in links]) + touch_m[self._grips]
-        return fitted if press_with_all(system, self._scene, fitted, np.arange(system.n_a), links, gap_m) else q
+        system, fitted, gap_m = self._system, q.copy(), self._closest(q) + touch_m[self._grips]
+        return fitted if press_with_all(system, self._scene, fitted, np.arange(system.n_a), self._links, gap_m) else q
+
+    def _closest(self, q: FloatArray) -> FloatArray:
+        """Return the gap (n,), m, of each link that grips, at q (n_q,)."""
+        gaps = self._scene.gaps(q)
+        return np.array([gaps[rows].min() for rows in self._links])
 
     def leave(self, q: FloatArray, clearance_m: float, touch_m: FloatArray) -> FloatArray:
         """Return q (n_q,) with every finger moved away from the object, straight along the normals of its contacts.
