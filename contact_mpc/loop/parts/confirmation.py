@@ -5,6 +5,9 @@ by the joint impedance, with their effort limits, and which carries its robots' 
 state of the plan, or in a measured one, and ends with the last command held for `SETTLE_S`. Where a bridge sends the
 commands, its limits hold in the roll-outs, too: a finger that pushes with a tenth less of its effort gives way earlier.
 Drake takes no part: it judges what was confirmed here.
+
+A part begins where objects rest under the command in force. A draw in which they would not, because fingers do not
+reach an object that is smaller there, is no plant that they are in: it takes no part in correcting.
 """
 
 from dataclasses import replace
@@ -15,7 +18,7 @@ from mujoco import rollout
 
 from contact_mpc.control.bridge.guard.limits import GuardLimits
 from contact_mpc.loop.parts.confirmed_plan import ROWS_S, SETTLE_S, Ways
-from contact_mpc.loop.parts.correction import CorrectionConfig, correct
+from contact_mpc.loop.parts.correction import SETTLED_RAD, CorrectionConfig, correct
 from contact_mpc.loop.parts.identification import PlantIdentification
 from contact_mpc.model.system import System
 from contact_mpc.planning.tree.problem import Problem
@@ -29,6 +32,7 @@ STEP_S = 0.002  # of the roll-outs, s: a third of the contacts' time constant
 # Friction and mass as factors on the system's, size as one on the objects' shapes: the nominal plant first.
 DRAWS = ((1.0, 1.0, 1.0), (0.75, 1.1, 0.99), (0.65, 0.9, 1.01), (0.85, 1.0, 1.0))
 FEW_DRAWS = 2  # of them, where many commands are rolled out
+REST_S, RESTED_ROWS = 0.5, 5  # of a roll-out that asks whether objects stay, and rows over which they are seen to rest
 LEAST_FRICTION = 0.5  # of draws about a friction that was identified
 SPEED_SHARE = 0.9  # of the joints' limits of speed: a bridge refuses a plan beyond them
 
@@ -60,6 +64,7 @@ class MujocoConfirmation:
         self._draws = draws
         self._plant = MujocoPlant(system, "position", PlantPerturbation(), gravity_compensation=True)
         self._models = [self._model(*draw) for draw in draws]
+        self._resting = self._models  # those in which the object rests where the part begins that is being corrected
         self._known = PlantIdentification()
         self._candidates: list[mujoco.MjModel] = []
         self._data = [mujoco.MjData(self._models[0])]
@@ -90,9 +95,22 @@ class MujocoConfirmation:
         count = min(ways.shape[1], len(seen.times_s))
         errors = [[object_distance(problem, way[k], seen.q[0, k]) for k in range(count)] for way in ways]
         self._known.learn(np.array(errors), object_distance(problem, seen.q[0, count - 1], q))
+        self._learn_rest(problem, seen.q[0], plan.u[-1])
         if self._known.best != before:
             friction, size = self._known.best
             self._models = [self._model(max(friction * f, LEAST_FRICTION), m, size * s) for f, m, s in self._draws]
+            self._resting = self._models
+
+    def _learn_rest(self, problem: Problem, seen: FloatArray, u: FloatArray) -> None:
+        """Learn from objects that rest at the end of a motion (n, n_q) under the command u (n_a,), if they do."""
+        if object_distance(problem, seen[-min(RESTED_ROWS, len(seen))], seen[-1]) <= SETTLED_RAD:
+            models = [self._candidates[k] for k in self._known.alive]
+            self._known.learn_rest(self._ways_at_rest(problem, models, seen[-1], u))
+
+    def _ways_at_rest(self, problem: Problem, models: list[mujoco.MjModel], q: FloatArray, u: FloatArray) -> FloatArray:
+        """Return how far objects move (models,) in REST_S from q (n_q,) under a command u (n_a,), global metric."""
+        ends = self._ways(models, q, np.array([0.0, REST_S]), np.tile(u, (2, 1)), 0.0, REST_S).q[:, -1]
+        return np.array([object_distance(problem, end, q) for end in ends])
 
     @property
     def identified(self) -> tuple[float, float]:
@@ -104,7 +122,7 @@ class MujocoConfirmation:
     ) -> FloatArray:
         """Return where commands lead; see `contact_mpc.loop.parts.correction.Batch`."""
         steps = round((float(times_s[-1]) + settle_s) / STEP_S)
-        models = self._models[:FEW_DRAWS] if is_few else self._models
+        models = self._resting[:FEW_DRAWS] if is_few else self._resting
         controls = np.repeat([self._controls(times_s, rows, steps) for rows in u], len(models), axis=0)
         states = self._roll(q, models * len(u), controls)
         ends = self._plant.q_from_qpos(states[:, -1, 1 : 1 + self._models[0].nq])
@@ -114,7 +132,7 @@ class MujocoConfirmation:
         self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float
     ) -> tuple[FloatArray, FloatArray]:
         """Return the nominal motion; see `contact_mpc.loop.parts.correction.Batch`."""
-        way = self._ways(self._models[:1], q, times_s, u, settle_s, ROWS_S)
+        way = self._ways(self._resting[:1], q, times_s, u, settle_s, ROWS_S)
         return way.times_s, way.q[0]
 
     def corrected(
@@ -122,6 +140,8 @@ class MujocoConfirmation:
     ) -> Corrected:
         """See `contact_mpc.planning.tree.segments.Physics.corrected` and `contact_mpc.loop.parts.correction`."""
         slow = plan if self._limits is None else slowed(plan, SPEED_SHARE * self._limits.v_max)
+        rests = self._ways_at_rest(problem, self._models, q, plan.u[0]) <= problem.file.parts.off_rad
+        self._resting = [model for model, stays in zip(self._models, rests, strict=True) if stays] or self._models
         return correct(problem, self, q, slow, target, CorrectionConfig(enough_rad=enough_rad))
 
     def _model(self, friction: float, mass: float, size: float) -> mujoco.MjModel:

@@ -59,3 +59,19 @@ def test_the_limits_of_a_bridge_hold_in_roll_outs(problem: Problem) -> None:
     q_a = problem.configuration(problem.start_u, problem.start_a)[problem.system.n_q_u :]
     near = replace(limits, q_max=np.minimum(limits.q_max, q_a + 0.5 * PUSH_M))
     assert pushed_m(problem, near)[1] == pytest.approx(0.5 * PUSH_M, abs=1e-2)
+
+
+def test_a_draw_that_does_not_rest_at_the_start_takes_no_part(problem: Problem) -> None:
+    """A box twice as large overlaps the pusher beside it, and is away before the part begins."""
+    q = problem.configuration(problem.start_u, problem.start_a)
+    u = np.tile(q[problem.system.n_q_u :], (3, 1))
+    u[:, 1] += PUSH_M * np.array([0.0, 0.5, 1.0])
+    plan = Plan(np.array([0.0, 0.5 * PUSH_S, PUSH_S]), np.tile(q, (3, 1)), u, np.zeros_like(u), np.zeros((3, 0, 3)))
+    target = q.copy()
+    target[1] += PUSH_M
+    nominal, large = (1.0, 1.0, 1.0), (1.0, 1.0, 2.0)
+    alone, both = (
+        MujocoConfirmation(problem.system, draws).corrected(problem, q, plan, target, 0.01)
+        for draws in ((nominal,), (nominal, large))
+    )
+    assert both.error == alone.error and np.array_equal(both.plan.u, alone.plan.u)

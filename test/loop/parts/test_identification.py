@@ -26,3 +26,11 @@ def test_one_part_does_not_outweigh_what_was_learned_before() -> None:
         known.learn(np.array([[0.0], [0.05]]), 0.0)
     known.learn(np.array([[100.0], [0.0]]), 0.0)
     assert known.best == (1.0, 1.0)
+
+
+def test_what_would_not_rest_where_the_object_does_is_not_corrected_in() -> None:
+    known = PlantIdentification(IdentificationConfig(frictions=(1.0,), sizes=(1.0, 0.97)))
+    known.learn_rest(np.array([0.4, 0.001]))
+    assert known.best == (1.0, 0.97)
+    known.learn_rest(np.array([0.001, 0.001]))  # of the present rest alone
+    assert known.best == (1.0, 1.0)
