@@ -131,7 +131,10 @@ def execute(
     """
     if not WAYS[way]:
         trial = draw_trial(seed, disturbance_of(problem), SensorConfig(), scale)
-        return _play(problem, plan, way, engine, trial.perturbation)
+        try:
+            return _play(problem, plan, way, engine, trial.perturbation)
+        except (StackError, PlanError) as error:
+            return _failed(way, str(error))
     plan_s = float(plan.times_s[-1])
     duration_s = problem.file.parts.longest_s(plan_s) if way in REPLANNED else plan_s
     task = task_of_plan(problem, plan, duration_s)

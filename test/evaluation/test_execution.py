@@ -47,6 +47,13 @@ def test_an_execution_is_judged_as_the_task_that_runs_the_plan(name: str, tmp_pa
         np.testing.assert_allclose(one, other, atol=1e-9)
 
 
+def test_a_plan_that_cannot_be_played_counts_as_a_failure_of_its_own(problem: Problem) -> None:
+    """A study of many goes on, and says why this one failed."""
+    plan = resting_plan(problem)
+    done = execute(problem, replace(plan, q=plan.q + 0.2), "played", "mujoco", 0, 0.0)
+    assert not done.is_success and "from the start" in done.reason
+
+
 def test_plan_that_starts_elsewhere_is_refused_with_the_distance(problem: Problem) -> None:
     plan = resting_plan(problem)
     q = plan.q.copy()

@@ -246,9 +246,12 @@ class TreeSegments:
         return Segment(plan, self._is_tracked and not is_free, rest_s=self._config.rest_s, note=note)
 
     def _shifted(self, part: Part, u: FloatArray) -> Plan:
-        """Return a part that begins at u (n_a,)."""
+        """Return a part that begins at u (n_a,), within the joint limits where its plan and u are."""
         released, self._released = self._released, None
-        return shifted(part, u, released)
+        system, found = self.problem.system, shifted(part, u, released)
+        lower = np.minimum(system.q_min, np.minimum(part.plan.u, u))
+        upper = np.maximum(system.q_max, np.maximum(part.plan.u, u))
+        return replace(found, u=np.clip(found.u, lower, upper))
 
     def _describe(self, part: Part) -> str:
         """Return which part it is; those after it are in `_parts`."""

@@ -60,6 +60,18 @@ def test_part_begins_at_the_command_in_force_and_only_grasps_are_tracked(problem
     assert second is not None and second.is_tracked
 
 
+def test_a_part_that_begins_elsewhere_stays_within_the_joint_limits(problem: Problem) -> None:
+    """Commands of a grasp are shifted alike, here beyond the limits by 0.1 rad."""
+    planner, plan, system = TreeSegments(problem), make_plan(problem, []), problem.system
+    plan.u[-1] = system.q_min
+    planner.begin(plan)
+    u = plan.u[0] - 0.1
+    part = planner.next_segment(plan.q[0], u)
+    assert part is not None and part.plan is not None
+    assert np.array_equal(part.plan.u[0], u)
+    assert np.all(part.plan.u >= np.minimum(system.q_min, u))
+
+
 def test_a_part_says_which_one_it_is_and_how_the_one_before_ended(problem: Problem) -> None:
     planner, plan = TreeSegments(problem), make_plan(problem, [(0.0, 2.0)])
     planner.begin(plan)
