@@ -22,7 +22,7 @@ from contact_mpc.errors import ConfigError, InputError, PlanError
 from contact_mpc.planning.tree.frontier import Place, best_of_grasps, next_place
 from contact_mpc.planning.tree.motion import Motion
 from contact_mpc.planning.tree.planner import SEED_STEP, GrownTree, TreePlanner
-from contact_mpc.planning.tree.problem import Problem, build_problem, coordinate_names
+from contact_mpc.planning.tree.problem import Problem, build_problem, coordinates_of_object
 from contact_mpc.planning.tree.refinement import Refiner
 from contact_mpc.planning.tree.timing import step_times
 from contact_mpc.settings.arrays import FloatArray
@@ -105,25 +105,26 @@ def is_first_due(problem: Problem, q: FloatArray) -> bool:
     Raises
     ------
     ConfigError
-        `search.first` names what is no joint of an object.
+        `search.first` names what is no coordinate of an object.
     """
-    search, system = problem.file.search, problem.system
-    names = coordinate_names(system) if system.n_q_u == system.n_v_u else ()  # none of objects that move freely
-    if unknown := sorted(set(search.first) - set(names)):
-        joints = ", ".join(names) or "none, its objects move freely"
-        raise ConfigError(f"{problem.path}: search.first: '{unknown[0]}' is no joint of an object; known: {joints}")
-    return any(abs(q[i] - problem.goal_u[i]) > search.first_rad for i in map(names.index, search.first))
+    search, objects = problem.file.search, problem.file.objects
+    if unknown := sorted(set(search.first) - set(objects)):
+        known = ", ".join(objects)
+        raise ConfigError(f"{problem.path}: search.first: '{unknown[0]}' is no coordinate of an object; known: {known}")
+    x = coordinates_of_object(problem, q)
+    return any(abs(x[name] - objects[name].goal) > search.first_rad for name in search.first)
 
 
 def with_first_alone(problem: Problem, q: FloatArray) -> Problem:
     """Return a problem in which the coordinates that come first go to their goals, and the others stay as in q."""
     search, objects = problem.file.search, dict(problem.file.objects)
-    for x, (name, item) in zip(q, problem.file.objects.items(), strict=False):
+    for name, x in coordinates_of_object(problem, q).items():
+        item = objects[name]
         low, high = item.range
         is_first, width = name in search.first, search.first_share * (high - low)
         ends = (min(x, low), max(x, high)) if is_first else (x - width, x + width)
-        goal = item.goal if is_first else float(x)
-        objects[name] = item.model_copy(update={"start": float(x), "goal": goal, "range": ends})
+        goal = item.goal if is_first else x
+        objects[name] = item.model_copy(update={"start": x, "goal": goal, "range": ends})
     file = problem.file.model_copy(update={"objects": objects})
     return build_problem(file, problem.path, problem.system)
 

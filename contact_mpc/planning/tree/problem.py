@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from contact_mpc.errors import ConfigError, InputError
 from contact_mpc.model.kinematic_tree import FREE, REVOLUTE
-from contact_mpc.model.rotations import matrix_to_quaternion, rotation_from_rpy
+from contact_mpc.model.rotations import matrix_to_quaternion, quaternion_to_matrix, rotation_from_rpy, rpy_from_rotation
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.model.urdf import Urdf
@@ -86,6 +86,25 @@ def object_from_coordinates(system: System, x: FloatArray) -> FloatArray:
             q_u[i] = x[j]
             i, j = i + 1, j + 1
     return q_u
+
+
+def coordinates_of_object(problem: Problem, q: FloatArray) -> dict[str, float]:
+    """Return the coordinates of q (n_q,) by name, as in `objects`; turns of free objects are those next to the goal's.
+
+    The inverse of `object_from_coordinates`.
+    """
+    system, x = problem.system, list[float]()
+    names = coordinate_names(system)
+    for kind, i in zip(system.tree.joint, system.tree.i_q, strict=True):
+        if i >= system.n_q_u:
+            break
+        if kind == FREE:
+            goal = np.array([problem.file.objects[name].goal for name in names[len(x) + 3 : len(x) + 6]])
+            rpy = rpy_from_rotation(quaternion_to_matrix(q[i : i + 4]))
+            x += [*q[i + 4 : i + 7], *(rpy + 2.0 * np.pi * np.round((goal - rpy) / (2.0 * np.pi)))]
+        else:
+            x.append(q[i])
+    return dict(zip(names, map(float, x), strict=True))
 
 
 def object_bounds(problem: Problem) -> tuple[FloatArray, FloatArray]:

@@ -55,7 +55,7 @@ class SearchConfig(BaseModel):
         default=2, ge=1, le=100, description="trees at the start that hardly grow, before planning ends"
     )
     first: tuple[str, ...] = Field(
-        default=(), description="coordinates (joints of objects) brought to their goals while the others stay, first"
+        default=(), description="coordinates of objects brought to their goals while the others stay, first"
     )
     first_rad: float = Field(
         default=0.2, gt=0.0, le=10.0,

@@ -138,10 +138,20 @@ def test_coordinates_that_come_first_are_planned_while_the_others_stay() -> None
     assert not is_first_due(first(door), door.configuration(door.start_u))
 
 
-def test_first_names_joints_of_objects() -> None:
-    plate = first(load_problem("allegro_plate"), "plate_x_m")
+def test_a_free_object_may_turn_first_and_be_carried_then() -> None:
+    pen = first(load_problem("allegro_pen"), "pen_yaw_rad")
+    q = pen.configuration(pen.start_u)
+    assert is_first_due(pen, q)
+    alone = with_first_alone(pen, q)
+    np.testing.assert_allclose(alone.goal_u[4:7], pen.start_u[4:7], atol=1e-12)
+    assert alone.file.objects["pen_yaw_rad"].goal == pen.file.objects["pen_yaw_rad"].goal
+    assert not is_first_due(pen, alone.configuration(alone.goal_u))
+
+
+def test_first_names_coordinates_of_objects() -> None:
+    plate = first(load_problem("allegro_plate"), "plate_turn_rad")
     for problem in (plate, first(load_problem("allegro_door"), "door")):
-        with pytest.raises(ConfigError, match="search.first: '.*' is no joint of an object"):
+        with pytest.raises(ConfigError, match="search.first: '.*' is no coordinate of an object; known: "):
             is_first_due(problem, problem.configuration(problem.start_u))
 
 

@@ -1,14 +1,19 @@
 """Problems: coordinates of objects, goals within their ranges, errors from the goal."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from contact_mpc.errors import ConfigError, InputError
 from contact_mpc.planning.tree.problem import (
     Problem,
     coordinate_names,
+    coordinates_of_object,
     load_problem,
     object_from_coordinates,
     with_goal,
@@ -57,3 +62,19 @@ def test_joints_of_a_start_are_all_given_and_within_their_limits(tmp_path: Path)
         path.write_text("\n".join([*lines, f"start_joints_rad: {joints}"]))
         with pytest.raises((ConfigError, InputError), match=words):
             load_problem(path)
+
+
+@pytest.fixture(scope="module")
+def plate() -> Problem:
+    return load_problem("allegro_plate")
+
+
+@settings(max_examples=20, deadline=None)
+@given(arrays(float, 6, elements=st.floats(-1.4, 1.4)), st.integers(-2, 2))
+def test_coordinates_of_a_free_object_are_those_next_to_the_goal(plate: Problem, x: np.ndarray, turns: int) -> None:
+    items = dict(plate.file.objects)
+    items["plate_yaw_rad"] = items["plate_yaw_rad"].model_copy(update={"goal": x[5] + 2.0 * np.pi * turns})
+    turned = replace(plate, file=plate.file.model_copy(update={"objects": items}))
+    q = plate.configuration(object_from_coordinates(plate.system, x))
+    x[5] += 2.0 * np.pi * turns
+    np.testing.assert_allclose(list(coordinates_of_object(turned, q).values()), x, atol=1e-9)
