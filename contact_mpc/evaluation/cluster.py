@@ -15,6 +15,8 @@ from contact_mpc.errors import StackError
 T = TypeVar("T")
 Calls = Generator[tuple[int, T], None, None]
 LOOPBACK = "127.0.0.1"
+RAY_STARTS = 5  # tries to start a node, which has 30 s each for it
+RAY_SLOW = "timed out during startup"
 
 
 def run_on_dask(work: Callable[..., T], tasks: Sequence[tuple[Any, ...]], jobs: int, deaths: int) -> Calls[T]:
@@ -64,7 +66,7 @@ def run_on_ray(work: Callable[..., T], tasks: Sequence[tuple[Any, ...]], jobs: i
 
     own = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": jobs, "_node_ip_address": LOOPBACK}
     with redirect_stdout(sys.stderr):  # where a thread of Ray says which worker died
-        ray.init(include_dashboard=False, log_to_driver=False, **own)
+        _start_ray(own)
         task = ray.remote(num_cpus=1, max_retries=deaths - 1)(work)
         waiting = list(enumerate(tasks))[::-1]
         running: dict[Any, int] = {}
@@ -83,6 +85,20 @@ def run_on_ray(work: Callable[..., T], tasks: Sequence[tuple[Any, ...]], jobs: i
         finally:
             for call in running:
                 ray.cancel(call, force=True)
+            ray.shutdown()
+
+
+def _start_ray(options: dict[str, Any]) -> None:
+    """Connect to Ray or start it, again where a busy machine was too slow for its limit of 30 s."""
+    import ray
+
+    for left in reversed(range(RAY_STARTS)):
+        try:
+            ray.init(include_dashboard=False, log_to_driver=False, **options)
+            return
+        except Exception as error:  # Ray has no class of its own for this
+            if RAY_SLOW not in str(error) or left == 0:
+                raise
             ray.shutdown()
 
 

@@ -15,6 +15,7 @@ import pytest
 from patience import HANG_S
 
 from contact_mpc.evaluation.campaign import BACKENDS
+from contact_mpc.evaluation.cluster import RAY_STARTS, run_on_ray
 
 KILLED_WORKER = """
     import os, signal, sys, time
@@ -54,6 +55,26 @@ def script(folder: Path, text: str) -> Path:
     path = folder / "program.py"
     path.write_text(textwrap.dedent(text))
     return path
+
+
+@pytest.mark.parametrize(
+    ("message", "starts"),
+    [("The current node timed out during startup. This could happen", RAY_STARTS), ("no such address", 1)],
+)
+def test_ray_is_started_again_where_the_machine_was_too_slow_for_it(
+    monkeypatch: pytest.MonkeyPatch, message: str, starts: int
+) -> None:
+    ray = pytest.importorskip("ray")
+    tried = []
+
+    def init(**options: object) -> None:
+        tried.append(options)
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(ray, "init", init)
+    with pytest.raises(RuntimeError, match=message[:20]):
+        list(run_on_ray(abs, [(1,)], 1, 1))
+    assert len(tried) == starts
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """Ctrl-C where it can be taken: never within compiling, loading compiled code or an import.
 
 A KeyboardInterrupt that is raised while numba is called by its own C code or by LLVM is lost, becomes a SystemError or
-ends the process by SIGSEGV; one within the import system's callbacks is lost.
+ends the process by SIGSEGV; one within the import system's callbacks is lost. A first Ctrl-C waits for that as long as
+it takes, which on a busy machine is minutes; who presses again `PATIENCE_S` later is taken at once, at that risk.
 """
 
 import _thread
@@ -32,15 +33,24 @@ def interruptible(*numbers: signal.Signals, only_first: bool = False) -> Iterato
         yield
         return
     since_s: float | None = None
+    is_retry = False
+
+    def retry(number: int) -> None:
+        nonlocal is_retry
+        is_retry = True
+        _thread.interrupt_main(number)
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        nonlocal since_s
+        nonlocal since_s, is_retry
+        is_first, is_again, is_retry = since_s is None, is_retry, False
         now_s = time.monotonic()
         since_s = now_s if since_s is None else since_s
-        if _is_uninterruptible(frame) and now_s - since_s < PATIENCE_S:
-            retry = threading.Timer(RETRY_S, _thread.interrupt_main, (number,))
-            retry.daemon = True
-            retry.start()
+        insists = not is_first and not is_again and now_s - since_s >= PATIENCE_S
+        if _is_uninterruptible(frame) and not insists:
+            if is_first or is_again:
+                timer = threading.Timer(RETRY_S, retry, (number,))
+                timer.daemon = True
+                timer.start()
             return
         since_s = None
         if only_first:

@@ -8,7 +8,10 @@ import numba
 import pytest
 from numba.extending import overload
 
+from contact_mpc.cli.frame import interrupts
 from contact_mpc.cli.frame.interrupts import interruptible
+
+LONGER_S = 0.2  # than its patience
 
 
 @pytest.fixture(autouse=True)
@@ -27,6 +30,7 @@ def _answer() -> int:
 @overload(_answer)
 def _compile_answer() -> Callable[[], int]:
     signal.raise_signal(signal.SIGINT)  # Ctrl-C while numba compiles
+    time.sleep(LONGER_S)
     return lambda: 42
 
 
@@ -40,7 +44,8 @@ def _wait() -> None:
         time.sleep(0.001)
 
 
-def test_an_interrupt_waits_for_the_compiler() -> None:
+def test_an_interrupt_waits_for_the_compiler_however_slow_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interrupts, "PATIENCE_S", 0.5 * LONGER_S)
     answers = []
     with pytest.raises(KeyboardInterrupt), interruptible(signal.SIGINT):
         answers.append(_ask())
