@@ -57,19 +57,25 @@ class GraspRoadmap:
         """Return the rotation vector (3,), rad, in W, from where a grasp holds the object to what looks like R."""
         return self.symmetry.turn_between(self._system.object_pose(grasp.q)[0], R)
 
-    def order(self, R: FloatArray, left: FloatArray) -> list[RoadmapGrasp]:
+    @property
+    def has_choice(self) -> bool:
+        """Whether there are several grasps."""
+        return len(self.grasps) > 1
+
+    def order(self, R: FloatArray, left: FloatArray, refused: RoadmapGrasp | None = None) -> list[RoadmapGrasp]:
         """Return the grasps for an object at R that shall turn by `left` (3,), the one that turns it furthest first.
 
         Of those that turn it as far it is the one with the least to roll until it fits. Where none reaches R, it is the
-        nearest alone.
+        nearest alone. One that is refused is left out.
         """
+        grasps = [grasp for grasp in self.grasps if grasp is not refused]
         most, back = np.deg2rad([self._config.turn_deg, self._config.back_deg])
-        offs = [self.turn_from(grasp, R) for grasp in self.grasps]
+        offs = [self.turn_from(grasp, R) for grasp in grasps]
         rolled = [float(np.linalg.norm(off)) for off in offs]
         reach = [reach_along(off, left, most) for off in offs]
-        fits = [k for k, angle in enumerate(rolled) if angle <= max(most, back)]
+        fits = [k for k, angle in enumerate(rolled) if angle <= most + back]
         ranked = sorted(fits, key=lambda k: (-round(reach[k] / self._config.least_turn_rad), rolled[k]))
-        return [self.grasps[k] for k in ranked or [int(np.argmin(rolled))]]
+        return [grasps[k] for k in ranked or [int(np.argmin(rolled))]]
 
 
 def reach_along(off: FloatArray, left: FloatArray, most_rad: float) -> float:

@@ -125,6 +125,8 @@ class ReorientationPlanner:
             key=lambda item: item[0],
         )
         if not rolled.is_complete:
+            if self._roadmap.has_choice:
+                return self._regrasp(q_now, u, left, refused=grasp.of)
             return Segment(None, reason=f"no turn from this grasp: {rolled.reason}")
         return self._optimise(q, u, way, rolled, moved)
 
@@ -217,11 +219,14 @@ class ReorientationPlanner:
 
     # New grasps.
 
-    def _regrasp(self, q: FloatArray, u: FloatArray, left: FloatArray) -> Segment:
-        """Return the fingers' way from where they are to the grasp that turns what lies there by `left` (3,)."""
+    def _regrasp(self, q: FloatArray, u: FloatArray, left: FloatArray, refused: RoadmapGrasp | None = None) -> Segment:
+        """Return the fingers' way from where they are to the grasp that turns what lies there by `left` (3,).
+
+        It is another one than `refused`, which gripped and found no turn.
+        """
         config, first = self.config, self.system.n_q_u
         R, p = self.system.object_pose(q)
-        self._grasp = self._rolled_back(self._choose(R, p, left), left)
+        self._grasp = self._choose(R, p, left, refused)
         touch_m = self._last.fingers.touch_gaps(q)
         planned = self._place(self._grasp.q, R, p)
         touching = self._grasp.of.fingers.fit(planned, touch_m)
@@ -241,19 +246,22 @@ class ReorientationPlanner:
         rows = np.array([np.concatenate([q[:first], stop]) for stop in commands])
         return self._segment(times_s, rows, commands, is_tracked=False)
 
-    def _choose(self, R: FloatArray, p: FloatArray, left: FloatArray) -> Shifted:
-        """Return the grasp that turns furthest by `left` (3,) what lies at (R, p), of those whose fingers fit it there.
+    def _choose(self, R: FloatArray, p: FloatArray, left: FloatArray, refused: RoadmapGrasp | None) -> Shifted:
+        """Return the grasp that turns furthest by `left` (3,) what lies at (R, p), rolled back before that turn.
 
-        The first of the roadmap's order where none does.
+        Fingers of several grasps may not fit it there, or come to a joint's limit on the way: the way tells.
         """
-        found = None
-        for grasp in self._roadmap.order(R, left):
-            fitted = self._fit(grasp, R, p)
-            if fitted.fits:
-                return fitted
-            found = found or fitted
-        assert found is not None  # an order has one grasp at least
-        return found
+        ready = [self._rolled_back(self._fit(grasp, R, p), left) for grasp in self._roadmap.order(R, left, refused)]
+        if len(ready) == 1:
+            return ready[0]
+        return max(ready, key=lambda item: self._reach(item, R, left))
+
+    def _reach(self, grasp: Shifted, R: FloatArray, left: FloatArray) -> float:
+        """Return how far, rad, a grasp turns its object at R by `left` (3,); 0 where its fingers do not fit it."""
+        if not grasp.fits:
+            return 0.0
+        q = self._place(grasp.q, R, self.system.object_pose(grasp.q)[1])
+        return self._roll_far(grasp.of, q, left, grasp.back_rad)[0]
 
     def _fit(self, grasp: RoadmapGrasp, R: FloatArray, p: FloatArray) -> Shifted:
         """Return a grasp with the object at (R, p): the fingers roll there with it, as far as they can."""

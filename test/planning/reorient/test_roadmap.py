@@ -81,3 +81,8 @@ def test_every_grasp_of_a_ball_fits_everywhere() -> None:
     roadmap = make_roadmap(load_task("allegro_ball_so3"))
     order = roadmap.order(rotation_exp(np.array([0.3, 2.0, -0.4])), 1.0 * UP)
     assert [id(grasp) for grasp in order] == [id(grasp) for grasp in roadmap.grasps]
+
+
+def test_a_grasp_that_found_no_turn_is_left_out(roadmap: GraspRoadmap) -> None:
+    refused = roadmap.order(yaw(15.0), 1.0 * UP)[0]
+    assert roadmap.has_choice and all(grasp is not refused for grasp in roadmap.order(yaw(15.0), 1.0 * UP, refused))
