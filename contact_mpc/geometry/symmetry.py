@@ -11,7 +11,7 @@ from itertools import permutations, product
 
 import numpy as np
 
-from contact_mpc.model.rotations import rotation_log
+from contact_mpc.model.rotations import rotation_exp, rotation_log
 from contact_mpc.model.system import System
 from contact_mpc.model.urdf import Shape
 from contact_mpc.settings.arrays import FloatArray
@@ -56,6 +56,17 @@ class Symmetry:
         if self.is_round or self.axis is None:
             return self.is_round
         return float(np.linalg.norm(np.cross(R @ self.axis, axis_W))) < PARALLEL * float(np.linalg.norm(axis_W))
+
+    def parts_alike(self, axis_W: FloatArray, R: FloatArray) -> int:
+        """Return in how many equal parts of a whole turn about axis_W (3,) an object at R comes to look the same.
+
+        4, 2 or 1, as of boxes; 0 where it does after any turn.
+        """
+        if self.is_round_about(axis_W, R):
+            return 0
+        unit = axis_W / np.linalg.norm(axis_W)
+        offs = {n: self.turn_between(R, rotation_exp(2.0 * np.pi / n * unit) @ R) for n in (4, 2)}
+        return next((n for n, off in offs.items() if np.linalg.norm(off) < PARALLEL), 1)
 
 
 def object_symmetry(system: System) -> Symmetry:

@@ -85,3 +85,13 @@ def test_a_ball_is_never_turned_and_other_shapes_always(tmp_path: Path) -> None:
     assert not np.any(ball.turn_between(R, R_other)) and ball.is_round_about(turn, R)
     np.testing.assert_allclose(wedge.turn_between(R, rotation_exp(turn) @ R), turn, atol=ROUNDING)
     assert not wedge.is_round_about(turn, R)
+
+
+@pytest.mark.parametrize(("thing", "parts"), [("box:0.06,0.06,0.04", (4, 2)), ("box:0.05,0.06,0.07", (2, 2)),
+                                              ("wedge:0.07,0.06,0.06", (1, 1)), ("cylinder:0.03,0.06", (0, 2)),
+                                              ("ball:0.03", (0, 0))])  # fmt: skip
+def test_a_whole_turn_about_z_and_about_x_falls_into_parts_that_look_alike(
+    tmp_path: Path, thing: str, parts: tuple[int, int]
+) -> None:
+    symmetry, R = symmetry_of(tmp_path, thing), draw_rotations(1)[0]
+    assert (symmetry.parts_alike(R[:, 2], R), symmetry.parts_alike(R[:, 0], R)) == parts
