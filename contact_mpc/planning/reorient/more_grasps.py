@@ -72,6 +72,11 @@ class GraspMap:
         """The grasps that were asked for (count), the start's orientation first; None where there is none yet."""
         return self._kept[:: self.config.stones]
 
+    @property
+    def kept(self) -> list[GraspCandidate]:
+        """All grasps, with the stepping stones."""
+        return [item for item in self._kept if item is not None]
+
     def vary(self) -> bool:
         """Vary a grasp that was found; whether that made one better, or the first of its part."""
         rng, system, config = self._search.rng, self._system, self.config
