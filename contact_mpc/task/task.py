@@ -57,6 +57,15 @@ class GoalConfig(_Frozen):
         default=False, description="axis and translation are those of the grasp that `plan --grasp` finds"
     )
     is_random: bool = Field(default=False, description="every trial of an evaluation draws its rotation from SO(3)")
+    is_random_angle: bool = Field(
+        default=False, description="every trial draws its angle about rotation_axis, from -180 to 180 deg"
+    )
+
+    @model_validator(mode="after")
+    def _check_draws(self) -> "GoalConfig":
+        if self.is_random and self.is_random_angle:
+            raise ValueError("give either is_random or is_random_angle")
+        return self
 
 
 class ReferenceConfig(_Frozen):
@@ -80,6 +89,9 @@ class TaskFile(_Frozen):
     description: str = ""
     system: FileName = Field(description="name of a system or path of its YAML")
     start: StartConfig | None = Field(default=None, description="none: `plan --grasp` finds one about the system's own")
+    grasps: tuple[StartConfig, ...] = Field(
+        default=(), description="more grasps of a task that grips anew, where the start's alone does not fit its object"
+    )
     goal: GoalConfig
     duration_s: float = Field(gt=0.0, le=LONGEST_S, description="time of the motion, s")
     hold_s: float = Field(ge=0.0, le=600.0, description="time to hold at the goal, s")
@@ -121,6 +133,8 @@ class TaskConfig:
 
     `axes` are those that an evaluation turns about, `axis` the one chosen of them; "" is the task's rotation_axis.
     `displacement` is the length of the translation or the angle, m or rad, where it is not the task's own.
+    `grasps` are postures (n_q,) and commands (n_a,) beside the start's. Where `has_random_goal`, trials draw the goal's
+    rotation, or its angle alone.
     """
 
     name: str
@@ -142,6 +156,8 @@ class TaskConfig:
     reference: ReferenceConfig | None = None
     disturbance: dict[str, Any] = field(default_factory=dict)
     has_random_goal: bool = False
+    has_random_angle: bool = False
+    grasps: tuple[tuple[FloatArray, FloatArray], ...] = ()
     has_start: bool = True
     nodes: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -151,8 +167,11 @@ class TaskConfig:
         return bool(self.planner.get("method") == TREE_PARTS)
 
     def with_random_goal(self, seed: int) -> Self:
-        """Return the task with the rotation of its goal drawn uniformly from SO(3)."""
-        wxyz = np.random.default_rng([seed, GOAL_STREAM]).standard_normal(4)
+        """Return the task with the rotation of its goal drawn uniformly from SO(3), or its angle from a whole turn."""
+        rng = np.random.default_rng([seed, GOAL_STREAM])
+        if self.has_random_angle:
+            return replace(self, goal=replace(self.goal, angle_deg=float(rng.uniform(-180.0, 180.0))))
+        wxyz = rng.standard_normal(4)
         turn = rotation_log(quaternion_to_matrix(wxyz / np.linalg.norm(wxyz)))
         angle = float(np.linalg.norm(turn))
         return replace(self, goal=replace(self.goal, axis_W=turn / angle, angle_deg=float(np.rad2deg(angle))))
@@ -235,7 +254,9 @@ def load_task(name: str | Path) -> TaskConfig:
         drop_distance_m=file.drop_distance_m,
         reference=file.reference,
         disturbance=file.disturbance,
-        has_random_goal=file.goal.is_random,
+        has_random_goal=file.goal.is_random or file.goal.is_random_angle,
+        has_random_angle=file.goal.is_random_angle,
+        grasps=tuple(_start(system, item, path, "grasps") for item in file.grasps),
         has_start=file.start is not None,
         nodes=file.nodes,
     )
@@ -249,15 +270,17 @@ def _planner(system: System, file: TaskFile) -> dict[str, Any]:
     return {**derive_planner(system, file.planner), **of_start, **file.planner}
 
 
-def _start(system: System, start: StartConfig | None, path: Path) -> tuple[FloatArray, FloatArray]:
-    """Return q (n_q,) and u (n_a,) at the start, those of the system where the task has none."""
+def _start(
+    system: System, start: StartConfig | None, path: Path, section: str = "start"
+) -> tuple[FloatArray, FloatArray]:
+    """Return q (n_q,) and u (n_a,) at the start or a grasp, those of the system where the task has none."""
     q = system.q_default.copy()
     if start is None:
         return q, q[system.n_q_u :].copy()
-    q[system.n_q_u :] = _by_joint(system, start.joints_rad, f"{path}: start.joints_rad")
+    q[system.n_q_u :] = _by_joint(system, start.joints_rad, f"{path}: {section}.joints_rad")
     R_WB = rotation_from_rpy(np.array(start.object_rpy_rad))
     q[: system.n_q_u] = system.q_from_object_pose(R_WB, np.array(start.object_position_m), q)
-    return q, _by_joint(system, start.commands_rad, f"{path}: start.commands_rad")
+    return q, _by_joint(system, start.commands_rad, f"{path}: {section}.commands_rad")
 
 
 def _by_joint(system: System, values: dict[str, float], source: str) -> FloatArray:

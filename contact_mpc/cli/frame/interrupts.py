@@ -38,7 +38,7 @@ def interruptible(*numbers: signal.Signals, only_first: bool = False) -> Iterato
     def retry(number: int) -> None:
         nonlocal is_retry
         is_retry = True
-        _thread.interrupt_main(number)
+        _thread.interrupt_main(signal.Signals(number))
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         nonlocal since_s, is_retry

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit, require_writable
 from contact_mpc.cli.plan.plan_grasp import GraspOptions, find_grasp, progress_bar
+from contact_mpc.cli.plan.plan_grasps import find_more
 from contact_mpc.cli.plan.plan_tree import plan_by_tree, read_goals
 from contact_mpc.cli.plan.plan_turns import plan_by_turns
 from contact_mpc.errors import ConfigError
@@ -72,6 +73,10 @@ def plan(
         bool,
         typer.Option("--anew", help="With --grasp: forget the start of the task, place the object by --seed."),
     ] = False,
+    grasps: Annotated[
+        int,
+        typer.Option(min=1, max=100, help="With --grasp: grasps of a task that grips anew, about its start's place."),
+    ] = 1,
     write: Annotated[bool, typer.Option("--write", help="With --grasp: put the start into the task file.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the tree, or of the search with --grasp.")] = 0,
     displacement: Annotated[
@@ -104,6 +109,10 @@ def plan(
         raise ConfigError("--write belongs to --grasp: it puts the start that was found into the task file")
     if anew and not grasp:
         raise ConfigError("--anew belongs to --grasp: it searches as if the task had no start")
+    if grasps > 1 and (not grasp or anew or spread_deg is not None):
+        raise ConfigError("--grasps belongs to --grasp, without --anew and --spread-deg: it begins at the task's start")
+    if grasps > 1:
+        find_more(config, grasps, GraspOptions(samples, spread_deg, seed, write), as_json)
     if grasp:
         find_grasp(config, GraspOptions(samples, spread_deg, seed, write, anew), as_json)
     if config.planner.get("method") == "contact_implicit":

@@ -34,6 +34,13 @@ def start_text(section: dict[str, Any], options: str) -> str:
     return f"start:   # by `contact-mpc plan --grasp {options}`, version {__version__}\n" + text.partition("\n")[2]
 
 
+def grasps_text(system: System, grasps: list[GraspCandidate], options: str) -> str:
+    """Return the section `grasps` of a task file: those beside the start's."""
+    sections = [start_section(system, item) for item in grasps]
+    text = yaml.safe_dump({"grasps": sections}, sort_keys=False, default_flow_style=None, width=100000)
+    return f"grasps:   # by `contact-mpc plan --grasp {options}`, version {__version__}\n" + text.partition("\n")[2]
+
+
 def goal_text(goal: Goal) -> str:
     """Return the section `goal` of a turn that is the grasp's own."""
     section = {
@@ -50,6 +57,12 @@ def write_start(path: Path, system: System, start: GraspCandidate, grip_n: float
     if start.goal is not None:
         replace_section(path, "goal", goal_text(start.goal))
     replace_section(path, "start", start_text(start_section(system, start, grip_n), options))
+
+
+def write_grasps(path: Path, system: System, grasps: list[GraspCandidate], options: str) -> None:
+    """Put several grasps into a task file, the first as its start."""
+    replace_section(path, "start", start_text(start_section(system, grasps[0]), options))
+    replace_section(path, "grasps", grasps_text(system, grasps[1:], options))
 
 
 def replace_section(path: Path, key: str, block: str) -> None:

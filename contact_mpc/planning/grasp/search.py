@@ -116,7 +116,7 @@ class GraspSearch:
         turn = scale * min(variation_rad, self.spread_rad) * self.rng.standard_normal(3)
         offset = scale * self._scale * self.config.variation_m * self.rng.standard_normal(3)
         q = self._place_object(candidate.q, offset, turn)
-        if not self._stays(q):
+        if not self.stays(q):
             self._refuse(LEAVES)
             return None
         first = self.system.n_q_u
@@ -144,12 +144,12 @@ class GraspSearch:
         for _ in range(self.config.tries_per_place):
             turn = self.rng.uniform(-self.spread_rad, self.spread_rad, 3)
             q = self._place_object(self.q_centre, self.rng.uniform(-spread_m, spread_m, 3), turn)
-            if self._stays(q):
+            if self.stays(q):
                 return q
         self._refuse(LEAVES)
         return None
 
-    def _stays(self, q: FloatArray) -> bool:
+    def stays(self, q: FloatArray) -> bool:
         """Whether an object that is gripped where it lies stays there without fingers."""
         config, gap_m = self.config, self.config.lying_gap_m
         return not config.is_lying or is_at_rest(

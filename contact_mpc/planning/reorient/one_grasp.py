@@ -28,7 +28,7 @@ def turns_of_one_grasp(task: TaskConfig) -> list[TaskConfig]:
     config = validate(ReorientationConfig, task.planner, f"{task.path}: planner")
     lift_m = config.lift_m * upwards(task.system, finger_of_pairs(task.system))
     way_m = _carried(task.goal.translation_m, config.carry_m) + lift_m
-    if task.has_random_goal:
+    if task.has_random_goal and not task.has_random_angle:
         axes = [(np.array(axis), max(config.turn_deg, config.back_deg)) for axis in AXES_W.values()]
     else:
         axis = np.copysign(1.0, task.goal.angle_deg) * task.goal.axis_W

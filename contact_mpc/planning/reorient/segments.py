@@ -1,15 +1,16 @@
-"""Turns of any size for what looks the same however it is turned, a ball: lift and turn, put down, grip anew.
+"""Turns of any size by one grasp after the other: lift and turn, put down, grip anew.
 
 One grasp turns by `turn_deg` + `back_deg` at most. So a long way is cut: the fingers lift the object off its support
 and turn it about the axis of what is left (trajectory optimisation from fingers that roll), put it down, let go, and
-travel to the grasp of the start, moved to where the object lies and rolled back by `back_deg`, so that one grasp turns
-by what fingers roll to both sides of the start's posture. Each segment is planned from the measured state, so what one
-missed the next makes good. Wrong for an object whose shape does not fit the start's grasp after a turn; such a grasp is
-refused by its balance. Nothing holds the object while it lies: the support must be level. In a system without supports
-the object stays where it is let go.
+travel to a grasp of the task (`contact_mpc.planning.reorient.roadmap`), moved to where the object lies. A ball needs
+one grasp: its fingers roll back by `back_deg` first, so that they turn by what they roll to both sides of the start's
+posture. What is not round is gripped by the grasp that fits it, as far rolled as it lies off that grasp's posture. Each
+segment is planned from the measured state, so what one missed the next makes good. An object that no grasp fits is
+gripped by the nearest one, as far as it rolls. Nothing holds the object while it lies: the support must be level. In a
+system without supports the object stays where it is let go.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,12 +18,11 @@ from contact_mpc.dynamics.contact_dynamics import build_model
 from contact_mpc.model.rotations import rotation_exp, rotation_log
 from contact_mpc.model.system import System
 from contact_mpc.optimisation.trajectory import TrackingProblem, optimise_commands
-from contact_mpc.planning.grasp.balance import compute_grasp
 from contact_mpc.planning.grasp.rolling import RollingPath, roll_along
 from contact_mpc.planning.grasp.scene import make_scene
 from contact_mpc.planning.grasp.support import nearest_support
 from contact_mpc.planning.reorient.config import ReorientationConfig
-from contact_mpc.planning.reorient.leaving import LeavingFingers
+from contact_mpc.planning.reorient.roadmap import GraspRoadmap, RoadmapGrasp
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.yaml_files import validate
 from contact_mpc.task.interpolation import smooth_step
@@ -34,14 +34,17 @@ from contact_mpc.version import __version__
 
 @dataclass(frozen=True)
 class Shifted:
-    """The start's grasp with the object elsewhere: q (n_q,) that touches, commands u (n_a,) that hold.
+    """A grasp with the object elsewhere: q (n_q,) that touches, commands u (n_a,) that hold.
 
-    back_rad is how far its fingers have rolled back before the turn that is to come.
+    back_rad is how far its fingers have rolled back before the turn that is to come; `fits` says whether they roll all
+    the way to where the object is.
     """
 
+    of: RoadmapGrasp
     q: FloatArray
     u: FloatArray
     back_rad: float = 0.0
+    fits: bool = True
 
 
 class ReorientationPlanner:
@@ -51,18 +54,21 @@ class ReorientationPlanner:
     ----------
     system : System
         Hand, object and its support.
-    start_q, start_u : (n_q,), (n_a,) array
-        The grasp that every turn begins with.
+    starts : sequence of ((n_q,), (n_a,) array)
+        Posture and commands of the grasps, the start's first.
     config : ReorientationConfig
         Parameters.
     """
 
-    def __init__(self, system: System, start_q: FloatArray, start_u: FloatArray, config: ReorientationConfig) -> None:
-        self.system, self.config, self._start = system, config, Shifted(start_q, start_u)
+    def __init__(
+        self, system: System, starts: list[tuple[FloatArray, FloatArray]], config: ReorientationConfig
+    ) -> None:
+        self.system, self.config = system, config
         self._scene = scene = make_scene(system)
         self._turning_model = build_model(system, config.trajopt.h_s, config.trajopt.friction)
-        self._grips = compute_grasp(system, start_q, config.minimum_force_n, config.grasp_friction, scene=scene).pairs
-        self._fingers = LeavingFingers(system, scene, self._grips, config)
+        self._roadmap = GraspRoadmap(system, scene, starts, config)
+        self._start = self._last = self._roadmap.grasps[0]
+        start_q = self._start.q
         self._p_held = system.object_pose(start_q)[1]
         self._p_lying, self._up = self._p_held, np.zeros(3)
         support = nearest_support(scene, start_q)
@@ -74,7 +80,7 @@ class ReorientationPlanner:
     def begin(self, plan: Plan) -> None:
         """Take the reference's last pose as the goal, its place where `carry_m` allows; the fingers may be anywhere."""
         self._R_goal, self._p_goal = self.system.object_pose(plan.q[-1])
-        self._grasp, self._is_first = None, True
+        self._grasp, self._is_first, self._last = None, True, self._start
 
     def next_segment(self, q: FloatArray, u: FloatArray) -> Segment | None:
         """Return the segment from the state q (n_q,) under the command u (n_a,); None where the goal is reached."""
@@ -84,7 +90,7 @@ class ReorientationPlanner:
         if np.linalg.norm(left) <= np.deg2rad(self.config.arrived_deg) and is_there:
             return None
         if self._is_first and self._is_at_start(q):
-            self._grasp = self._shift(p)
+            self._grasp = self._fit(self._start, R, p)
         self._is_first = False
         if self._grasp is None:
             if float((p - self._p_lying) @ self._up) > 0.5 * self.config.lift_m:
@@ -108,25 +114,43 @@ class ReorientationPlanner:
         On an object of another size the fingers rest elsewhere than planned, with other forces. Commands that are
         moved as far as the joints are stretch the joints' springs as planned, so that the forces are those planned.
         """
-        system, self._grasp = self.system, None
-        q = self._place(grasp.q, system.object_pose(q_now)[0], system.object_pose(grasp.q)[1])
-        moved = (q_now - grasp.q)[system.n_q_u :]
+        system, self._grasp, self._last = self.system, None, grasp.of
+        q = self._turned_in(grasp, system.object_pose(q_now)[0])
+        moved = (q_now - q)[system.n_q_u :]
         _, way, rolled = max(
-            (self._roll_far(q, item, grasp.back_rad) for item in _ways_round(left, self.config.half_turn_rad)),
+            (
+                self._roll_far(grasp.of, q, item, grasp.back_rad)
+                for item in _ways_round(left, self.config.half_turn_rad)
+            ),
             key=lambda item: item[0],
         )
         if not rolled.is_complete:
+            if self._roadmap.has_choice:
+                return self._regrasp(q_now, u, left, refused=grasp.of)
             return Segment(None, reason=f"no turn from this grasp: {rolled.reason}")
         return self._optimise(q, u, way, rolled, moved)
 
-    def _roll_far(self, q: FloatArray, left: FloatArray, back_rad: float) -> tuple[float, FloatArray, RollingPath]:
+    def _turned_in(self, grasp: Shifted, R: FloatArray) -> FloatArray:
+        """Return q (n_q,) of a grasp whose object came to lie at R when it was gripped; its fingers follow."""
+        R_planned, p = self.system.object_pose(grasp.q)
+        turn = self._roadmap.symmetry.turn_between(R_planned, R)
+        if not np.any(turn):
+            return self._place(grasp.q, R, p)
+        shares = np.linspace(0.0, 1.0, self.config.shift_instants)
+        rows = [self._place(grasp.q, rotation_exp(s * turn) @ R_planned, p) for s in shares]
+        rolled = self._roll(grasp.of, grasp.q, np.array(rows))
+        return self._place(rolled.q[-1] if len(rolled.q) else grasp.q, R, p)
+
+    def _roll_far(
+        self, grasp: RoadmapGrasp, q: FloatArray, left: FloatArray, back_rad: float
+    ) -> tuple[float, FloatArray, RollingPath]:
         """Return how far, rad, fingers at q (n_q,) roll along a turn of `left` (3,), the object's way, and theirs."""
         whole = float(np.linalg.norm(left))
         angle = most = min(whole, np.deg2rad(self.config.turn_deg) + back_rad)
         while True:
             p_next = self._next_place(self.system.object_pose(q)[1], self.config.carry_m * angle / most)
             way = self._turning_way(q, left * (angle / whole), p_next, angle == whole)
-            rolled = self._roll(q, way)
+            rolled = self._roll(grasp, q, way)
             shorter = angle * 0.9 * max(len(rolled.q), 1) / len(way)
             if rolled.is_complete or shorter < min(self.config.least_turn_rad, whole):
                 return angle if rolled.is_complete else 0.0, way, rolled
@@ -182,32 +206,35 @@ class ReorientationPlanner:
         R, p = self.system.object_pose(q)
         down = self._put_place(self._next_place(p, 0.0)) - p
         rows = [self._place(q, R, p + _smooth(s) * down) for s in np.linspace(0.0, 1.0, self.config.shift_instants)]
-        rolled = self._roll(q, np.array(rows))
+        rolled = self._roll(self._last, q, np.array(rows))
         if not rolled.is_complete:
             return self._regrasp(q, u, left)
         times_s = np.linspace(0.0, self.config.put_down_s, self.config.shift_instants)
         return self._segment(times_s, rolled.q, np.vstack([u, rolled.u[1:]]))
 
-    def _roll(self, q: FloatArray, way: FloatArray) -> RollingPath:
+    def _roll(self, grasp: RoadmapGrasp, q: FloatArray, way: FloatArray) -> RollingPath:
         least_n, friction = self.config.minimum_force_n, self.config.grasp_friction
         path = way[:, : self.system.n_q_u]
-        return roll_along(self.system, q, path, self._grips, least_n, friction, scene=self._scene)
+        return roll_along(self.system, q, path, grasp.grips, least_n, friction, scene=self._scene)
 
     # New grasps.
 
-    def _regrasp(self, q: FloatArray, u: FloatArray, left: FloatArray) -> Segment:
-        """Return the fingers' way from where they are to the grasp that turns what lies there by `left` (3,)."""
+    def _regrasp(self, q: FloatArray, u: FloatArray, left: FloatArray, refused: RoadmapGrasp | None = None) -> Segment:
+        """Return the fingers' way from where they are to the grasp that turns what lies there by `left` (3,).
+
+        It is another one than `refused`, which gripped and found no turn.
+        """
         config, first = self.config, self.system.n_q_u
         R, p = self.system.object_pose(q)
-        self._grasp = self._rolled_back(self._shift(p), left)
-        touch_m = self._fingers.touch_gaps(q)
+        self._grasp = self._choose(R, p, left, refused)
+        touch_m = self._last.fingers.touch_gaps(q)
         planned = self._place(self._grasp.q, R, p)
-        touching = self._fingers.fit(planned, touch_m)
-        loose, clear = (self._fingers.leave(q, gap_m, touch_m) for gap_m in (config.loose_m, config.clearance_m))
-        before = self._fingers.leave(touching, config.clearance_m, touch_m)
+        touching = self._grasp.of.fingers.fit(planned, touch_m)
+        loose, clear = (self._last.fingers.leave(q, gap_m, touch_m) for gap_m in (config.loose_m, config.clearance_m))
+        before = self._last.fingers.leave(touching, config.clearance_m, touch_m)
         shares = np.linspace(0.0, 1.0, config.travel_instants)[1:]
         travel = [
-            self._fingers.leave(clear + share * (before - clear), config.clearance_m, touch_m) for share in shares
+            self._last.fingers.leave(clear + share * (before - clear), config.clearance_m, touch_m) for share in shares
         ]
         stops = [u, *(item[first:] for item in (q, loose, clear, *travel, touching))]
         stops.append(self._grasp.u + (touching - planned)[first:])
@@ -219,34 +246,59 @@ class ReorientationPlanner:
         rows = np.array([np.concatenate([q[:first], stop]) for stop in commands])
         return self._segment(times_s, rows, commands, is_tracked=False)
 
-    def _shift(self, p: FloatArray) -> Shifted:
-        """Return the start's grasp with the object at p (3,), m: the fingers roll there with it, as far as they can."""
-        start, system = self._start, self.system
-        R, p_start = system.object_pose(start.q)
+    def _choose(self, R: FloatArray, p: FloatArray, left: FloatArray, refused: RoadmapGrasp | None) -> Shifted:
+        """Return the grasp that turns furthest by `left` (3,) what lies at (R, p), rolled back before that turn.
+
+        Fingers of several grasps may not fit it there, or come to a joint's limit on the way: the way tells.
+        """
+        ready = [self._rolled_back(self._fit(grasp, R, p), left) for grasp in self._roadmap.order(R, left, refused)]
+        if len(ready) == 1:
+            return ready[0]
+        return max(ready, key=lambda item: self._reach(item, R, left))
+
+    def _reach(self, grasp: Shifted, R: FloatArray, left: FloatArray) -> float:
+        """Return how far, rad, a grasp turns its object at R by `left` (3,); 0 where its fingers do not fit it."""
+        if not grasp.fits:
+            return 0.0
+        q = self._place(grasp.q, R, self.system.object_pose(grasp.q)[1])
+        return self._roll_far(grasp.of, q, left, grasp.back_rad)[0]
+
+    def _fit(self, grasp: RoadmapGrasp, R: FloatArray, p: FloatArray) -> Shifted:
+        """Return a grasp with the object at (R, p): the fingers roll there with it, as far as they can."""
+        R_start, p_start = self.system.object_pose(grasp.q)
+        turn = self._roadmap.turn_from(grasp, R)
         p = p + max(0.0, float((self._p_lying - p) @ self._up)) * self._up
         rows = [
-            self._place(start.q, R, p_start + s * (p - p_start))
+            self._place(grasp.q, rotation_exp(s * turn) @ R_start, p_start + s * (p - p_start))
             for s in np.linspace(0.0, 1.0, self.config.shift_instants)
         ]
-        rolled = self._roll(start.q, np.array(rows))
-        return Shifted(rolled.q[-1], rolled.u[-1]) if len(rolled.q) else start
+        rolled = self._roll(grasp, grasp.q, np.array(rows))
+        if not len(rolled.q):
+            return Shifted(grasp, grasp.q, grasp.u, fits=False)
+        return Shifted(grasp, rolled.q[-1], rolled.u[-1], fits=rolled.is_complete)
 
     def _rolled_back(self, grasp: Shifted, left: FloatArray) -> Shifted:
         """Return the grasp of fingers that have rolled back before a turn of `left` (3,), as far as they can.
 
-        The object looks the same however it is turned, so that fingers hold it wherever they roll to.
+        Where the object looks the same on the way, fingers hold it wherever they roll to; elsewhere they are as far
+        back as the object lies before the grasp's own orientation.
         """
         whole, most, back = float(np.linalg.norm(left)), *np.deg2rad([self.config.turn_deg, self.config.back_deg])
         angle = min(whole, most + back) * back / (most + back)
+        R, p = self.system.object_pose(grasp.q)
+        if not self._roadmap.symmetry.is_round_about(left, R):
+            off = self._roadmap.turn_from(grasp.of, R)
+            return replace(grasp, back_rad=-float(off @ left) / whole)
         if whole <= most or angle == 0.0:
             return grasp
-        R, p = self.system.object_pose(grasp.q)
         shares = np.linspace(0.0, 1.0, self.config.back_instants)
         rows = [self._place(grasp.q, rotation_exp(-s * angle / whole * left) @ R, p) for s in shares]
-        rolled = self._roll(grasp.q, np.array(rows))
+        rolled = self._roll(grasp.of, grasp.q, np.array(rows))
         if not len(rolled.q):
             return grasp
-        return Shifted(self._place(rolled.q[-1], R, p), rolled.u[-1], float(angle * shares[len(rolled.q) - 1]))
+        return Shifted(
+            grasp.of, self._place(rolled.q[-1], R, p), rolled.u[-1], float(angle * shares[len(rolled.q) - 1])
+        )
 
     # Small parts.
 
@@ -291,4 +343,4 @@ def build_planner(task: TaskConfig) -> ReorientationPlanner:
         A parameter of the section `planner` is unknown or out of range.
     """
     config = validate(ReorientationConfig, task.planner, f"{task.path}: planner")
-    return ReorientationPlanner(task.system, task.start_q, task.start_u, config)
+    return ReorientationPlanner(task.system, [(task.start_q, task.start_u), *task.grasps], config)

@@ -46,6 +46,14 @@ def test_goals_are_drawn_uniformly_and_again_from_the_same_seed(task: TaskConfig
     assert np.linalg.norm(np.mean([goal.axis_W for goal in goals], axis=0)) < 0.15
 
 
+def test_angles_about_a_given_axis_are_drawn_from_a_whole_turn(task: TaskConfig) -> None:
+    about_z = replace(task, has_random_angle=True)
+    goals = [about_z.with_random_goal(seed).goal for seed in range(400)]
+    assert all(np.array_equal(goal.axis_W, task.goal.axis_W) for goal in goals)
+    counts, _ = np.histogram([goal.angle_deg for goal in goals], bins=4, range=(-180.0, 180.0))
+    assert counts.sum() == 400 and counts.min() > 70
+
+
 def test_the_first_segment_turns_by_what_one_grasp_can(task: TaskConfig, planner: ReorientationPlanner) -> None:
     segment = planner.next_segment(task.start_q, task.start_u)
     assert segment is not None and segment.plan is not None and segment.is_tracked
