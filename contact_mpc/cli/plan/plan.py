@@ -27,6 +27,7 @@ from contact_mpc.planning.trajopt.feasibility import describe_refusal
 from contact_mpc.planning.trajopt.task import TrajoptResult, plan_task
 
 METHODS = ("trajopt", "rrt", "regrasp")
+START_SAMPLES, GRASP_SAMPLES = 1600, 12_000  # postures that a search tries at most
 
 
 def plan(
@@ -59,7 +60,14 @@ def plan(
     grasp: Annotated[
         bool, typer.Option("--grasp", help="Search a start posture instead and print it as YAML.")
     ] = False,
-    samples: Annotated[int, typer.Option(min=1, max=100000, help="Postures to try with --grasp, at most.")] = 1600,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=100000,
+            help=f"Postures to try with --grasp, at most; {START_SAMPLES}, with --grasps {GRASP_SAMPLES}.",
+        ),
+    ] = None,
     spread_deg: Annotated[
         float | None,
         typer.Option(
@@ -112,9 +120,9 @@ def plan(
     if grasps > 1 and (not grasp or anew or spread_deg is not None):
         raise ConfigError("--grasps belongs to --grasp, without --anew and --spread-deg: it begins at the task's start")
     if grasps > 1:
-        find_more(config, grasps, GraspOptions(samples, spread_deg, seed, write), as_json)
+        find_more(config, grasps, GraspOptions(samples or GRASP_SAMPLES, spread_deg, seed, write), as_json)
     if grasp:
-        find_grasp(config, GraspOptions(samples, spread_deg, seed, write, anew), as_json)
+        find_grasp(config, GraspOptions(samples or START_SAMPLES, spread_deg, seed, write, anew), as_json)
     if config.planner.get("method") == "contact_implicit":
         from contact_mpc.cli.plan.plan_push import plan_contact_implicit  # casadi, for such tasks alone
 
