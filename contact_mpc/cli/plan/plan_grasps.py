@@ -22,14 +22,14 @@ def find_more(task: TaskConfig, count: int, options: GraspOptions, as_json: bool
         found = find_grasps(task, count, options.samples, options.seed, report)
     given = f"--grasps {count} --seed {options.seed} --samples {options.samples}"
     rows = [_figures(task, item) for item in found]
+    sections = [start_section(task.system, item) for item in found]
     if options.write:
-        write_grasps(task.path, task.system, found, given)
+        write_grasps(task.path, sections, given)
     elif not as_json:
-        first = start_text(start_section(task.system, found[0]), given)
-        Console(soft_wrap=True).print(first + grasps_text(task.system, found[1:], given))
+        Console(soft_wrap=True).print(start_text(sections[0], given) + grasps_text(sections[1:], given))
     result = {
         "task": task.name, "seed": options.seed, "grasps": rows, "written": task.path if options.write else None,
-        "sections": [start_section(task.system, item) for item in found],
+        "sections": sections,
     }  # fmt: skip
     emit(result, as_json, _table(task, rows), to_stderr=True)
     raise typer.Exit(0)

@@ -29,16 +29,18 @@ def start_section(system: System, start: GraspCandidate, grip_n: float | None = 
 
 
 def start_text(section: dict[str, Any], options: str) -> str:
-    """Return the section as text, with the command and its options that found it in its first line."""
-    text = yaml.safe_dump({"start": section}, sort_keys=False, default_flow_style=None, width=100000)
-    return f"start:   # by `contact-mpc plan --grasp {options}`, version {__version__}\n" + text.partition("\n")[2]
+    """Return the section `start` as text, with the command and its options that found it in its first line."""
+    return _text("start", section, options)
 
 
-def grasps_text(system: System, grasps: list[GraspCandidate], options: str) -> str:
-    """Return the section `grasps` of a task file: those beside the start's."""
-    sections = [start_section(system, item) for item in grasps]
-    text = yaml.safe_dump({"grasps": sections}, sort_keys=False, default_flow_style=None, width=100000)
-    return f"grasps:   # by `contact-mpc plan --grasp {options}`, version {__version__}\n" + text.partition("\n")[2]
+def grasps_text(sections: list[dict[str, Any]], options: str) -> str:
+    """Return the section `grasps`, those beside the start's, likewise."""
+    return _text("grasps", sections, options)
+
+
+def _text(key: str, value: Any, options: str) -> str:
+    text = yaml.safe_dump({key: value}, sort_keys=False, default_flow_style=None, width=100000)
+    return f"{key}:   # by `contact-mpc plan --grasp {options}`, version {__version__}\n" + text.partition("\n")[2]
 
 
 def goal_text(goal: Goal) -> str:
@@ -59,10 +61,10 @@ def write_start(path: Path, system: System, start: GraspCandidate, grip_n: float
     replace_section(path, "start", start_text(start_section(system, start, grip_n), options))
 
 
-def write_grasps(path: Path, system: System, grasps: list[GraspCandidate], options: str) -> None:
-    """Put several grasps into a task file, the first as its start."""
-    replace_section(path, "start", start_text(start_section(system, grasps[0]), options))
-    replace_section(path, "grasps", grasps_text(system, grasps[1:], options))
+def write_grasps(path: Path, sections: list[dict[str, Any]], options: str) -> None:
+    """Put several grasps, as `start_section` gives them, into a task file, the first as its start."""
+    replace_section(path, "start", start_text(sections[0], options))
+    replace_section(path, "grasps", grasps_text(sections[1:], options))
 
 
 def replace_section(path: Path, key: str, block: str) -> None:

@@ -10,6 +10,7 @@ A part begins where objects rest under the command in force. A draw in which the
 reach an object that is smaller there, is no plant that they are in: it takes no part in correcting.
 """
 
+from copy import copy
 from dataclasses import replace
 
 import mujoco
@@ -64,7 +65,6 @@ class MujocoConfirmation:
         self._draws = draws
         self._plant = MujocoPlant(system, "position", PlantPerturbation(), gravity_compensation=True)
         self._models = [self._model(*draw) for draw in draws]
-        self._resting = self._models  # those in which the object rests where the part begins that is being corrected
         self._known = PlantIdentification()
         self._candidates: list[mujoco.MjModel] = []
         self._data = [mujoco.MjData(self._models[0])]
@@ -99,7 +99,6 @@ class MujocoConfirmation:
         if self._known.best != before:
             friction, size = self._known.best
             self._models = [self._model(max(friction * f, LEAST_FRICTION), m, size * s) for f, m, s in self._draws]
-            self._resting = self._models
 
     def _learn_rest(self, problem: Problem, seen: FloatArray, u: FloatArray) -> None:
         """Learn from objects that rest at the end of a motion (n, n_q) under the command u (n_a,), if they do."""
@@ -122,7 +121,7 @@ class MujocoConfirmation:
     ) -> FloatArray:
         """Return where commands lead; see `contact_mpc.loop.parts.correction.Batch`."""
         steps = round((float(times_s[-1]) + settle_s) / STEP_S)
-        models = self._resting[:FEW_DRAWS] if is_few else self._resting
+        models = self._models[:FEW_DRAWS] if is_few else self._models
         controls = np.repeat([self._controls(times_s, rows, steps) for rows in u], len(models), axis=0)
         states = self._roll(q, models * len(u), controls)
         ends = self._plant.q_from_qpos(states[:, -1, 1 : 1 + self._models[0].nq])
@@ -132,7 +131,7 @@ class MujocoConfirmation:
         self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float
     ) -> tuple[FloatArray, FloatArray]:
         """Return the nominal motion; see `contact_mpc.loop.parts.correction.Batch`."""
-        way = self._ways(self._resting[:1], q, times_s, u, settle_s, ROWS_S)
+        way = self._ways(self._models[:1], q, times_s, u, settle_s, ROWS_S)
         return way.times_s, way.q[0]
 
     def corrected(
@@ -141,8 +140,9 @@ class MujocoConfirmation:
         """See `contact_mpc.planning.tree.segments.Physics.corrected` and `contact_mpc.loop.parts.correction`."""
         slow = plan if self._limits is None else slowed(plan, SPEED_SHARE * self._limits.v_max)
         rests = self._ways_at_rest(problem, self._models, q, plan.u[0]) <= problem.file.parts.off_rad
-        self._resting = [model for model, stays in zip(self._models, rests, strict=True) if stays] or self._models
-        return correct(problem, self, q, slow, target, CorrectionConfig(enough_rad=enough_rad))
+        resting = copy(self)
+        resting._models = [model for model, stays in zip(self._models, rests, strict=True) if stays] or self._models
+        return correct(problem, resting, q, slow, target, CorrectionConfig(enough_rad=enough_rad))
 
     def _model(self, friction: float, mass: float, size: float) -> mujoco.MjModel:
         perturbation = PlantPerturbation(friction_scale=friction, mass_scale=mass, size_scale=size)
