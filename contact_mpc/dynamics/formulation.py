@@ -161,6 +161,10 @@ class Formulation(ABC):
         """Return the step, which is near the last one of `solve`: what was active there may be tried first."""
         return self.solve(q, u, offset)
 
+    def solve_next(self, q: FloatArray, u: FloatArray, offset: FloatArray) -> SolvedStep:
+        """Return the step that follows the last one of `solve` or of this: what was active there may be tried first."""
+        return self.solve(q, u, offset)
+
     def margin(self) -> float:
         """Return how clearly the laws of the last step are active or inactive, m; 0 at a change of mode.
 

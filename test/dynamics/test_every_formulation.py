@@ -1,6 +1,7 @@
 """What holds for a step in every formulation: Newton and Euler for a body that is no sphere, and no frame counts."""
 
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import pytest
@@ -97,3 +98,27 @@ def test_steps_near_a_state_are_the_steps(formulation: str, size: float, named_s
             assert step.is_converged == converged
             if converged:
                 np.testing.assert_allclose(found, step.q_next, rtol=0.0, atol=BASIS_TOLERANCE)
+
+
+@pytest.mark.parametrize("formulation", ["log_barrier", "qp", "socp", "lcp"])
+def test_a_step_that_follows_another_is_the_step(formulation: str, named_system: Callable) -> None:
+    """Whether the laws of the one before still hold (small changes of the command) or not (large ones)."""
+    system = named_system("planar_hand_ball")
+    following, alone = ContactDynamics(system, formulation), ContactDynamics(system, formulation)
+    rng = np.random.default_rng(0)
+    for size, (q, u) in product((1e-4, 0.1), states_of(system, 3, NEAR_M)):
+        for change in size * rng.normal(size=(8, system.n_a)):
+            found, step = following.step_next(q, u + change), alone.step(q, u + change)
+            assert found.is_converged == step.is_converged
+            if not step.is_converged:
+                break
+            np.testing.assert_allclose(found.q_next, step.q_next, rtol=0.0, atol=BASIS_TOLERANCE)
+            q, u = step.q_next, u + change
+
+
+def test_a_step_that_follows_another_asks_no_solver_while_the_laws_hold(named_system: Callable) -> None:
+    system = named_system("planar_hand_ball")
+    dynamics = ContactDynamics(system, "socp")
+    q, u = states_of(system, 1, NEAR_M)[0]
+    assert dynamics.step_next(q, u).iterations > 0
+    assert dynamics.step_next(q, u).iterations == 0

@@ -18,8 +18,7 @@ from contact_mpc.settings.arrays import FloatArray
 class ExactFormulation(Formulation):
     """A step as a `StepProblem` that some solver takes."""
 
-    _problem: StepProblem
-    _solution: StepSolution
+    _last: tuple[StepProblem, StepSolution] | None = None
 
     @abstractmethod
     def solve_problem(self, problem: StepProblem, start: ActivePoint | None) -> StepSolution:
@@ -27,24 +26,29 @@ class ExactFormulation(Formulation):
 
     def solve(self, q: FloatArray, u: FloatArray, offset: FloatArray) -> SolvedStep:
         """See `Formulation.solve`."""
-        solved, self._problem, self._solution = self._solve(q, u, offset, None)
+        solved, self._last = self._solve(q, u, offset, None)
         return solved
 
     def solve_near(self, q: FloatArray, u: FloatArray, offset: FloatArray) -> SolvedStep:
         """See `Formulation.solve_near`: the laws that were active there go first."""
-        return self._solve(q, u, offset, (self._problem, self._solution))[0]
+        return self._solve(q, u, offset, self._last)[0]
+
+    def solve_next(self, q: FloatArray, u: FloatArray, offset: FloatArray) -> SolvedStep:
+        """See `Formulation.solve_next`: the laws that were active there go first."""
+        solved, self._last = self._solve(q, u, offset, self._last)
+        return solved
 
     def derivatives(self) -> Derivatives | None:
         """See `Formulation.derivatives`: by the implicit function theorem on the active laws."""
-        return linearise_cones(self.builder, self._problem, self._solution)
+        return None if self._last is None else linearise_cones(self.builder, *self._last)
 
     def margin(self) -> float:
         """See `Formulation.margin`."""
-        return self._solution.margin
+        return 0.0 if self._last is None else self._last[1].margin
 
     def _solve(
         self, q: FloatArray, u: FloatArray, offset: FloatArray, near: tuple[StepProblem, StepSolution] | None
-    ) -> tuple[SolvedStep, StepProblem, StepSolution]:
+    ) -> tuple[SolvedStep, tuple[StepProblem, StepSolution]]:
         problem = self.build(q, u, offset)
         is_near = near is not None and np.array_equal(near[0].pair, problem.pair)
         found = self.solve_problem(problem, near[1].point if near is not None and is_near else None)
@@ -52,7 +56,7 @@ class ExactFormulation(Formulation):
         force = np.zeros((len(model.mu), 3))
         force[problem.pair] = found.force * model.pairs.sign[problem.pair, None]
         solved = SolvedStep(found.dq, force, found.status, found.residual, found.iterations, problem.Q, problem.b)
-        return solved, problem, found
+        return solved, (problem, found)
 
 
 class Socp(ExactFormulation):

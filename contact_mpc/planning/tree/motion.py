@@ -80,7 +80,7 @@ class Motion:
         )
 
     def _step(self, dynamics: ContactDynamics, u: FloatArray, is_free: bool) -> bool:
-        planner, result = self.planner, dynamics.step(self.q, u)
+        planner, result = self.planner, dynamics.step_next(self.q, u)
         if not result.is_converged:
             return False
         if not stays_out(planner.model, planner.newton, planner.growth, result.q_next):

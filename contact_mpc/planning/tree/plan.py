@@ -253,7 +253,7 @@ def replay(problem: Problem, plan: Plan) -> Replay:
     system, dynamics = problem.system, _unsmoothed(problem)
     q, failure = plan.q[0], ""
     for k, u in enumerate(plan.u[1:]):
-        result = dynamics.step(q, u)
+        result = dynamics.step_next(q, u)
         if not result.is_converged:
             failure = f"step {k}: {result.status}"
             break
