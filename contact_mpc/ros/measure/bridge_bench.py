@@ -25,6 +25,7 @@ from std_msgs.msg import Float64MultiArray
 
 from contact_mpc.errors import StackError
 from contact_mpc.model.system_builder import load_system
+from contact_mpc.ros.measure.resources import ResourceLog
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.messages.qos import TOPICS, qos_profile
 from contact_mpc.ros.runtime.direct_reader import DirectReader
@@ -42,6 +43,7 @@ BARE_PRIORITY = 20  # the bridge's own default
 CONNECT_TIMEOUT_S = 20.0
 REFERENCE_TIMEOUT_S = 30.0
 LAST_DIAGNOSTICS_S = 1.5
+SAMPLES, LEAST_SAMPLE_S = 120, 0.5  # of what processes hold, over the measurement, and between two of them
 T0_NS = NS_PER_S
 
 Report = Callable[[float], None]
@@ -162,11 +164,16 @@ def measure_stack(
         for bare in bares:
             bare.start()
         listener.measure_slopes()
+        pids = {name: process.pid for name, process in stack.processes.items()}
+        resources, halfway = ResourceLog(max(duration_s / SAMPLES, LEAST_SAMPLE_S)), dict[str, str]()
         start_s, cpu_before = time.monotonic(), _cpu_seconds(stack)
         while (elapsed_s := time.monotonic() - start_s) < duration_s:
             time.sleep(SLICE_S)
             _spin(stack)
             report(elapsed_s)
+            resources.sample(elapsed_s, pids)
+            if not halfway and elapsed_s >= duration_s / 2.0:
+                halfway = listener.values.get("command_bridge", {})
         cpu_after, elapsed_s = _cpu_seconds(stack), time.monotonic() - start_s
         for bare in bares:
             bare.finish()
@@ -176,6 +183,8 @@ def measure_stack(
         timer = _measure_timer(stack)
     return figures | {
         "cpu_percent": {name: round(value, 1) for name, value in cpu.items()},
+        "latency_halfway_us": {item: float(halfway.get(f"latency_{item}_us", "nan")) for item in STATISTICS},
+        "resources": resources.summary(),
         "bare_thread_lateness_ms": bares[0].lateness.summary(1e6),
         "bare_fifo_thread_lateness_ms": bares[1].lateness.summary(1e6),
         "empty_rclpy_timer_lateness_ms": timer,

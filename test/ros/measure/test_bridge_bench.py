@@ -46,6 +46,8 @@ def test_the_whole_stack_in_realtime_gives_all_figures(parameters: dict[str, dic
     assert not figures["real_time_factor"] <= 0.0  # NaN where an overloaded plant reported less than twice
     assert set(figures["cpu_percent"]) == set(parameters)
     assert figures["cpu_percent"]["command_bridge"] > 0.0
+    assert set(figures["resources"]) == set(parameters)
+    assert all(item["resident_mb_last"] > 1.0 for item in figures["resources"].values())
     for name in ("lateness_ms", "grid_lateness_ms", "latency_us", "processing_us", *PEERS):
         assert list(figures[name]) == KEYS
         assert np.all(np.diff(list(figures[name].values())) >= 0.0), name

@@ -32,6 +32,8 @@ def bench_bridge(
 ) -> None:
     """Run estimator, tracker, bridge and plant in realtime; report rate, lateness, missed ticks, latency and CPU.
 
+    What the processes hold is told too, in the middle and at the end: `--duration 3600` shows whether it grows.
+
     Beside it bare threads on the same deadlines show what the machine allows, and an empty rclpy timer what rclpy
     does. A second, short run with the bridge alone gives the round trip of a joint state and its command.
     """
@@ -92,6 +94,15 @@ def stack_parameters(
     return parameters
 
 
+def _resources(result: dict[str, Any]) -> str:
+    """Return a line on what each process held in the middle and at the end, and how fast it grew."""
+    return "; ".join(
+        f"{name} {item['resident_mb_middle']:.1f} to {item['resident_mb_last']:.1f} MB "
+        f"({item['growth_mb_per_h']:+.1f} MB/h), {item['descriptors_middle']} to {item['descriptors_last']} descriptors"
+        for name, item in result["resources"].items()
+    )
+
+
 def _shares(shares: dict[str, float]) -> str:
     return ", ".join(f"{message} {share:.1%}" for message, share in shares.items())
 
@@ -112,6 +123,7 @@ def _table(result: dict[str, Any]) -> Table:
         ("lateness of an empty rclpy timer, ms", "empty_rclpy_timer_lateness_ms"),
         ("commands against the grid of stamps, ms", "grid_lateness_ms"),
         ("state published to command sent, us", "latency_us"),
+        ("of the first half, us", "latency_halfway_us"),
         ("of it in the bridge, us", "processing_us"),
         ("round trip, bridge alone, us", "round_trip_us"),
     ):
@@ -122,6 +134,7 @@ def _table(result: dict[str, Any]) -> Table:
         f"({100.0 * result['missed_fraction']:.3f} %), {result['real_time_factor']:.3f} x real time, "
         f"tracker at {result['tracker_rate_hz']:.1f} Hz ({_shares(result['tracker'])}); "
         f"bridge {_shares(result['safety_shares'])}; CPU: {cpu}\n"
+        f"from the middle to the end: {_resources(result)}\n"
         f"targets (p99 <= {TARGET_P99_LATENESS_MS} ms, missed <= {100 * TARGET_MISSED_FRACTION:g} %): "
         f"{'met' if result['targets_met'] else 'not met'}"
     )
