@@ -32,6 +32,7 @@ from contact_mpc.task.plan import Plan
 STEP_S = 0.002  # of the roll-outs, s: a third of the contacts' time constant
 # Friction and mass as factors on the system's, size as one on the objects' shapes: the nominal plant first.
 DRAWS = ((1.0, 1.0, 1.0), (0.75, 1.1, 0.99), (0.65, 0.9, 1.01), (0.85, 1.0, 1.0))
+ALL = slice(None)
 FEW_DRAWS = 2  # of them, where many commands are rolled out
 REST_S, RESTED_ROWS = 0.5, 5  # of a roll-out that asks whether objects stay, and rows over which they are seen to rest
 LEAST_FRICTION = 0.5  # of draws about a friction that was identified
@@ -67,12 +68,26 @@ class MujocoConfirmation:
         self._models = [self._model(*draw) for draw in draws]
         self._known = PlantIdentification()
         self._candidates: list[mujoco.MjModel] = []
+        self._kept: dict[tuple[object, ...], tuple[Ways, list[mujoco.MjModel]]] = {}
         self._data = [mujoco.MjData(self._models[0])]
         self._lead = system.kd / system.kp if has_velocity_reference else np.zeros(system.n_a)
 
     def ways(self, q: FloatArray, plan: Plan, settle_s: float = SETTLE_S, row_s: float = ROWS_S) -> Ways:
-        """Return the motions in all draws; see `contact_mpc.loop.parts.confirmed_plan.World`."""
-        return self._ways(self._models, q, plan.times_s, plan.u, settle_s, row_s)
+        """Return the motions in all draws; see `contact_mpc.loop.parts.confirmed_plan.World`.
+
+        Those of the last call are kept: a part that needs no correction is played as it was rolled out.
+        """
+        key = (q.tobytes(), plan.times_s.tobytes(), plan.u.tobytes(), settle_s, row_s, *map(id, self._models))
+        if key not in self._kept:
+            self._kept.clear()
+            ways = self._ways(self._models, q, plan.times_s, plan.u, settle_s, row_s)
+            self._kept[key] = (ways, self._models)  # the models, too: an id is unique as long as its object lives
+        return self._kept[key][0]
+
+    @property
+    def few(self) -> int:
+        """See `contact_mpc.loop.parts.correction.Batch`."""
+        return min(FEW_DRAWS, len(self._models))
 
     def learn(self, problem: Problem, q: FloatArray, plan: Plan, seen: Ways) -> None:
         """Take part in later roll-outs as the plant that explains a motion best; see `identification`.
@@ -117,22 +132,17 @@ class MujocoConfirmation:
         return self._known.best
 
     def ends(
-        self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, is_few: bool = True
+        self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, draws: slice = ALL
     ) -> FloatArray:
         """Return where commands lead; see `contact_mpc.loop.parts.correction.Batch`."""
         steps = round((float(times_s[-1]) + settle_s) / STEP_S)
-        models = self._models[:FEW_DRAWS] if is_few else self._models
+        models = self._models[draws]
+        if not models:
+            return np.empty((len(u), 0, len(q)))
         controls = np.repeat([self._controls(times_s, rows, steps) for rows in u], len(models), axis=0)
         states = self._roll(q, models * len(u), controls)
         ends = self._plant.q_from_qpos(states[:, -1, 1 : 1 + self._models[0].nq])
         return np.asarray(ends).reshape(len(u), len(models), -1)
-
-    def nominal_way(
-        self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the nominal motion; see `contact_mpc.loop.parts.correction.Batch`."""
-        way = self._ways(self._models[:1], q, times_s, u, settle_s, ROWS_S)
-        return way.times_s, way.q[0]
 
     def corrected(
         self, problem: Problem, q: FloatArray, plan: Plan, target: FloatArray, enough_rad: float

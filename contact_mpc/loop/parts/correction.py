@@ -17,6 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
+from contact_mpc.loop.parts.confirmed_plan import Ways
 from contact_mpc.planning.tree.problem import Problem
 from contact_mpc.planning.tree.segments import Corrected, object_distance
 from contact_mpc.settings.arrays import FloatArray
@@ -64,19 +65,19 @@ class CorrectionConfig:
 
 
 class Batch(Protocol):
-    """Rolls many commands out from one state."""
+    """Rolls many commands out from one state, in draws of a world; `few` of them, the first, stand for all."""
 
-    def ends(self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, is_few: bool) -> FloatArray:
-        """Return where commands u (m, n, n_a) at times_s (n,) lead from rest at q (n_q,): (m, draws, n_q).
-
-        The draws are few, or all.
-        """
+    @property
+    def few(self) -> int:
+        """Number of draws that many commands are rolled out in."""
         ...
 
-    def nominal_way(
-        self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the nominal draw's motion under commands u (n, n_a): instants (m,), s, and configurations (m, n_q)."""
+    def ways(self, q: FloatArray, plan: Plan, settle_s: float) -> Ways:
+        """Return the motions of a plan in all draws; see `contact_mpc.loop.parts.confirmed_plan.World`."""
+        ...
+
+    def ends(self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, draws: slice) -> FloatArray:
+        """Return where commands u (m, n, n_a) at times_s (n,) lead from rest at q (n_q,) in draws: (m, draws, n_q)."""
         ...
 
 
@@ -105,17 +106,21 @@ def correct(
     config, rng = config or CorrectionConfig(), np.random.default_rng(seed)
     hats, system = hat_functions(plan.times_s, config.knots), problem.system
     lower, upper = np.minimum(plan.u, system.q_min), np.maximum(plan.u, system.q_max)
-    settle_s = _settling_s(problem, physics, q, plan, config.settle_s)
+    ways = physics.ways(q, plan, config.settle_s)
+    settle_s = _settling_s(problem, ways, plan, config.settle_s)
+    row = min(int(np.searchsorted(ways.times_s, plan.times_s[-1] + settle_s)), len(ways.times_s) - 1)
+    uncorrected = _errors(problem, ways.q[None, :, row], target)
 
     def commands(d: FloatArray) -> FloatArray:
         changes = np.einsum("tk,mka->mta", hats, d.reshape(len(d), config.knots, -1))
         return np.asarray(np.clip(plan.u + changes, lower, upper))
 
-    def roll(d: FloatArray, is_few: bool = True) -> FloatArray:
-        return _errors(problem, physics.ends(q, plan.times_s, commands(d), settle_s, is_few), target)
+    few, others = slice(physics.few), slice(physics.few, None)
 
-    d = np.zeros((1, config.knots * system.n_a))
-    errors = roll(d)
+    def roll(d: FloatArray, draws: slice = few) -> FloatArray:
+        return _errors(problem, physics.ends(q, plan.times_s, commands(d), settle_s, draws), target)
+
+    d, errors = np.zeros((1, config.knots * system.n_a)), uncorrected[:, few]
     best, spread = 0, config.spread
     before = _score(errors[0])
     scores = [before]
@@ -133,17 +138,21 @@ def correct(
         scores += [_score(item) for item in errors[len(scores) :]]
         best = int(np.argmin(scores))
         spread *= _spread_factor(change, least, is_better=scores[best] < least)
-    finalists = np.argsort(scores, kind="stable")[: FINALISTS if best else 1]
-    chosen, error = choose(roll(d[finalists], is_few=False))
+    if best == 0:
+        return Corrected(plan, before, choose(uncorrected)[1])
+    finalists = np.argsort(scores, kind="stable")[:FINALISTS]
+    chosen, error = choose(np.concatenate([errors[finalists], roll(d[finalists], others)], axis=1))
     best = int(finalists[chosen])
     corrected = plan if best == 0 else replace(plan, u=commands(d[best : best + 1])[0])
     return Corrected(corrected, before, error)
 
 
-def _settling_s(problem: Problem, physics: Batch, q: FloatArray, plan: Plan, most_s: float) -> float:
-    """Return how long the object moves on after a part in the nominal draw, s, and some more for other commands."""
-    times_s, way = physics.nominal_way(q, plan.times_s, plan.u, most_s)
-    moving = [t for t, row in zip(times_s, way, strict=True) if object_distance(problem, row, way[-1]) > SETTLED_RAD]
+def _settling_s(problem: Problem, ways: Ways, plan: Plan, most_s: float) -> float:
+    """Return how long the object moves on after a part in the first draw, s, and some more for other commands."""
+    way = ways.q[0]
+    moving = [
+        t for t, row in zip(ways.times_s, way, strict=True) if object_distance(problem, row, way[-1]) > SETTLED_RAD
+    ]
     rest_s = max(moving, default=0.0) - float(plan.times_s[-1])
     return float(np.clip(rest_s + LEAST_SETTLE_S, LEAST_SETTLE_S, most_s))
 
@@ -183,7 +192,8 @@ def _errors(problem: Problem, ends: FloatArray, target: FloatArray) -> FloatArra
     """Return e of ends (m, draws, n_q) in the global metric: (m, draws, n_v_u)."""
     system, n = problem.system, problem.system.n_v_u
     weight = np.where(problem.turns, 1.0, 1.0 / problem.file.rrt.length_m)
-    return np.array([[weight * system.difference(target, end)[:n] for end in draws] for draws in ends])
+    errors = [weight * system.difference(target, end)[:n] for end in ends.reshape(-1, ends.shape[-1])]
+    return np.array(errors).reshape(*ends.shape[:2], n)
 
 
 def _bias(error: FloatArray) -> float:

@@ -75,3 +75,16 @@ def test_a_draw_that_does_not_rest_at_the_start_takes_no_part(problem: Problem) 
         for draws in ((nominal,), (nominal, large))
     )
     assert both.error == alone.error and np.array_equal(both.plan.u, alone.plan.u)
+
+
+def test_a_part_that_needs_no_correction_is_played_as_it_was_rolled_out(problem: Problem) -> None:
+    physics, q = MujocoConfirmation(problem.system), problem.configuration(problem.start_u, problem.start_a)
+    u = np.tile(q[problem.system.n_q_u :], (2, 1))
+    u[1, 1] += PUSH_M
+    plan = Plan(np.array([0.0, PUSH_S]), np.tile(q, (2, 1)), u, np.zeros_like(u), np.zeros((2, 0, 3)))
+    first = physics.ways(q, plan)
+    found = physics.corrected(problem, q, plan, first.q[0, -1], 0.1)
+    assert found.plan is plan and physics.ways(q, found.plan) is first
+    further = replace(plan, u=u + np.array([[0.0, 0.0], [0.0, 0.01]]))
+    assert not np.array_equal(physics.ways(q, further).q, first.q)
+    assert np.array_equal(physics.ways(q, plan).q, first.q)  # rolled out again, the same

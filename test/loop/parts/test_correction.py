@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from contact_mpc.loop.parts.confirmation import MujocoConfirmation
+from contact_mpc.loop.parts.confirmed_plan import Ways
 from contact_mpc.loop.parts.correction import CorrectionConfig, choose, correct, hat_functions, least_squares_step
 from contact_mpc.planning.tree.problem import Problem, load_problem
 from contact_mpc.settings.arrays import FloatArray
@@ -32,22 +33,23 @@ class Springs:
     def __init__(self, problem: Problem, is_deaf: bool = False) -> None:
         self._n_u, self._is_deaf = problem.system.n_q_u, is_deaf
 
-    def nominal_way(
-        self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float
-    ) -> tuple[FloatArray, FloatArray]:
-        return times_s, np.tile(self.ends(q, times_s, u[None], settle_s, True)[0, 0], (len(times_s), 1))
+    few = 2
 
-    def ends(self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, is_few: bool) -> FloatArray:
+    def ways(self, q: FloatArray, plan: Plan, settle_s: float) -> Ways:
+        ends = self.ends(q, plan.times_s, plan.u[None], settle_s, slice(None))[0]
+        return Ways(plan.times_s, np.repeat(ends[:, None], len(plan.times_s), axis=1))
+
+    def ends(self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, draws: slice) -> FloatArray:
         ends = np.tile(q, (len(u), 2, 1))
         if not self._is_deaf:
             ends[:, 0, :2] = u[:, -1]
             ends[:, 1, :2] = 0.9 * u[:, -1]
-        return ends
+        return ends[:, draws]
 
 
 def test_push_that_would_miss_is_corrected_in_mujoco(problem: Problem) -> None:
     plan, physics = push(problem), MujocoConfirmation(problem.system)
-    target = physics.ends(plan.q[0], plan.times_s, plan.u[None], 2.0, True)[0, 0].copy()
+    target = physics.ends(plan.q[0], plan.times_s, plan.u[None], 2.0)[0, 0].copy()
     target[1] += MISSED_M
     found = correct(problem, physics, plan.q[0], plan, target)
     assert found.error_before == pytest.approx(MISSED_M / problem.file.rrt.length_m, rel=0.2)
@@ -65,23 +67,22 @@ class Drags(Springs):
         self.rest_s = rest_s
         self.settled: list[float] = []
 
-    def nominal_way(
-        self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float
-    ) -> tuple[FloatArray, FloatArray]:
-        instants_s = np.arange(0.0, times_s[-1] + settle_s, 0.05)
-        way = np.tile(q, (len(instants_s), 1))
-        way[:, 0] += np.minimum(0.0, 0.1 * (instants_s - times_s[-1] - self.rest_s))
-        return instants_s, way
+    def ways(self, q: FloatArray, plan: Plan, settle_s: float) -> Ways:
+        instants_s = np.arange(0.0, plan.times_s[-1] + settle_s, 0.05)
+        ways = np.tile(q, (2, len(instants_s), 1))
+        ways[:, :, 0] += np.minimum(0.0, 0.1 * (instants_s - plan.times_s[-1] - self.rest_s))
+        return Ways(instants_s, ways)
 
-    def ends(self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, is_few: bool) -> FloatArray:
+    def ends(self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, draws: slice) -> FloatArray:
         self.settled.append(settle_s)
-        return super().ends(q, times_s, u, settle_s, is_few)
+        return super().ends(q, times_s, u, settle_s, draws)
 
 
 @pytest.mark.parametrize(("rest_s", "least_s", "most_s"), [(-1.0, 0.3, 0.3), (1.0, 1.0, 1.4), (10.0, 3.0, 3.0)])
 def test_roll_outs_last_until_the_object_rests(problem: Problem, rest_s: float, least_s: float, most_s: float) -> None:
     plan, world = push(problem), Drags(problem, rest_s)
-    correct(problem, world, plan.q[0], plan, plan.q[0])
+    target = plan.q[0] + np.eye(len(plan.q[0]))[0]  # a metre off, so that commands are rolled out
+    correct(problem, world, plan.q[0], plan, target)
     assert world.settled and all(least_s <= item <= most_s for item in world.settled)
 
 
@@ -109,11 +110,11 @@ def test_changes_grow_until_something_touches(problem: Problem) -> None:
     class Gap(Springs):
         """The object follows only commands that are further than a gap away."""
 
-        def ends(self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, is_few: bool) -> FloatArray:
+        def ends(self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, draws: slice) -> FloatArray:
             ends = np.tile(q, (len(u), 2, 1))
             way = u[:, -1] - plan.u[-1]
             ends[:, :, :2] += (np.sign(way) * np.maximum(np.abs(way) - 0.1, 0.0))[:, None]
-            return ends
+            return ends[:, draws]
 
     plan = push(problem)
     target = plan.q[0].copy()
