@@ -14,10 +14,12 @@ the axis that the rays of a qp refer to changes (`dynamics.exact.step_problem`),
 import numpy as np
 
 from contact_mpc.dynamics.exact.active_set import (
+    CREEP,
     RAY,
     SLIDE,
     STICK,
     ActivePoint,
+    KktSolution,
     Law,
     assemble_kkt,
     contact_forces,
@@ -26,6 +28,7 @@ from contact_mpc.dynamics.exact.active_set import (
     solve_kkt,
 )
 from contact_mpc.dynamics.exact.cone_solution import MODE_TOLERANCE_M, StepSolution
+from contact_mpc.dynamics.exact.decisive_forces import NEARLY_SINGULAR, decide_forces
 from contact_mpc.dynamics.exact.step_problem import ProblemBuilder, StepProblem
 from contact_mpc.dynamics.smoothed.derivatives import contact_motion, tangent_derivatives
 from contact_mpc.dynamics.smoothed.quadratic import add_quadratic_derivative
@@ -44,17 +47,26 @@ def linearise_cones(
     """
     if solution.point is None or solution.status != "converged" or solution.margin < MODE_TOLERANCE_M:
         return None
-    model, ws, point = builder.model, builder.workspace, solution.point
+    model, ws = builder.model, builder.workspace
     n_v, n_a = len(problem.b), len(model.K)
-    ws.dq[:] = point.dq
-    _F, K = assemble_kkt(problem, point)
-    dF = _derivative_of_equations(builder, problem, point)
-    X, residual = solve_kkt(K, n_v, -dF)
-    if residual > CONSISTENCY_TOLERANCE:
+    found = _solve_equations(builder, problem, solution.point)
+    if found.least < NEARLY_SINGULAR and any(law.kind == SLIDE for law in solution.point.laws):
+        point = decide_forces(problem, solution.point)
+        if point is None:
+            return None
+        found = _solve_equations(builder, problem, point)
+    if found.residual > CONSISTENCY_TOLERANCE:
         return None
     A, B = np.empty((n_v, n_v)), np.empty((n_v, n_a))
-    tangent_derivatives(model, ws, np.ascontiguousarray(X[:n_v]), A, B)
+    tangent_derivatives(model, ws, np.ascontiguousarray(found.x[:n_v]), A, B)
     return A, B
+
+
+def _solve_equations(builder: ProblemBuilder, problem: StepProblem, point: ActivePoint) -> KktSolution:
+    """Return the changes of (dq, -m) with (q, u)."""
+    builder.workspace.dq[:] = point.dq
+    _F, K = assemble_kkt(problem, point)
+    return solve_kkt(K, len(point.dq), -_derivative_of_equations(builder, problem, point))
 
 
 def _derivative_of_equations(builder: ProblemBuilder, problem: StepProblem, point: ActivePoint) -> FloatArray:
@@ -91,6 +103,10 @@ def _derivative_of_law(
     phi, mu2 = problem.phi[i], problem.mu[i] ** 2
     if law.kind == STICK:
         return np.zeros_like(dd), dd + np.outer(n, dphi) + phi * dn
+    if law.kind == CREEP:
+        f, share = m[:3], problem.compliance[i] * (1.0 + 1.0 / mu2)
+        dTf = share * (dn * (n @ f) + np.outer(n, f @ dn))
+        return np.zeros_like(dd), np.vstack([dd + np.outer(n, dphi) + phi * dn - m[3] * dTf, -0.5 * f @ dTf])
     if law.kind == RAY:
         dc = dn + problem.mu[i] * _derivative_of_ray(builder, problem, law, dn)
         c = law_direction(problem, law, d)[:, 0]
