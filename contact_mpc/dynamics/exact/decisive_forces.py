@@ -35,13 +35,17 @@ from contact_mpc.dynamics.exact.residuals import residuals_of_cones
 from contact_mpc.dynamics.exact.step_problem import StepProblem
 from contact_mpc.settings.arrays import FloatArray
 
+CREEPING_M = 1e-8  # of slack: less of a slide has too few digits for its direction
 NEARLY_SINGULAR = 1e-7  # of singular values of the scaled equations: below it forces may be shifted
 LEAST_GROWTH = 1e-8  # of the curvature, when forces as large as the largest are shifted: else derivatives do not differ
 
 
 def decide_forces(problem: StepProblem, point: ActivePoint) -> ActivePoint | None:
     """Return the point, of those with the same motion, whose laws neighbouring steps obey; None where none is found."""
+    point = _let_creep(problem, point)
     for _ in range(len(point.laws) + 1):
+        if not residuals_of_cones(problem, point.dq, contact_forces(problem, point)).is_solution:
+            return None
         shift = _shift_of_growing_curvature(problem, point)
         if shift is None:
             return point
@@ -49,9 +53,20 @@ def decide_forces(problem: StepProblem, point: ActivePoint) -> ActivePoint | Non
         if moved is None:
             return None
         point = polish(problem, moved)
-        if not residuals_of_cones(problem, point.dq, contact_forces(problem, point)).is_solution:
-            return None
     return None
+
+
+def _let_creep(problem: StepProblem, point: ActivePoint) -> ActivePoint:
+    """Return the point with the laws of contacts that slide by less than CREEPING_M written as CREEP."""
+    force, d = contact_forces(problem, point), problem.displacements(point.dq)
+    laws, parts = [], []
+    for law, where in zip(point.laws, point.slices(), strict=True):
+        i, f_n = law.contact, problem.n[law.contact] @ force[law.contact]
+        slack = problem.phi[i] + problem.n[i] @ d[i]
+        creeps = law.kind == SLIDE and slack < CREEPING_M and f_n > 0.0
+        laws.append(replace(law, kind=CREEP) if creeps else law)
+        parts.append(np.append(force[i], slack / (problem.compliance[i] * f_n)) if creeps else point.m[where])
+    return point if tuple(laws) == point.laws else polish(problem, ActivePoint(tuple(laws), point.dq, np.concatenate(parts)))
 
 
 def _shift_of_growing_curvature(problem: StepProblem, point: ActivePoint) -> FloatArray | None:
