@@ -43,7 +43,9 @@ LEAST_GROWTH = 1e-8  # of the curvature, when forces as large as the largest are
 def decide_forces(problem: StepProblem, point: ActivePoint) -> ActivePoint | None:
     """Return the point, of those with the same motion, whose laws neighbouring steps obey; None where none is found."""
     point = _let_creep(problem, point)
-    for _ in range(len(point.laws) + 1):
+    for _ in range(2 * len(point.laws) + 1):
+        if any(law.kind == CREEP and point.m[w][3] < 0.0 for law, w in zip(point.laws, point.slices(), strict=True)):
+            point = _let_stick(problem, point)
         if not residuals_of_cones(problem, point.dq, contact_forces(problem, point)).is_solution:
             return None
         shift = _shift_of_growing_curvature(problem, point)
@@ -67,6 +69,17 @@ def _let_creep(problem: StepProblem, point: ActivePoint) -> ActivePoint:
         laws.append(replace(law, kind=CREEP) if creeps else law)
         parts.append(np.append(force[i], slack / (problem.compliance[i] * f_n)) if creeps else point.m[where])
     return point if tuple(laws) == point.laws else polish(problem, ActivePoint(tuple(laws), point.dq, np.concatenate(parts)))
+
+
+def _let_stick(problem: StepProblem, point: ActivePoint) -> ActivePoint:
+    """Return the point with contacts that creep along their force, not against it, stuck."""
+    laws, parts = [], []
+    for law, where in zip(point.laws, point.slices(), strict=True):
+        m = point.m[where]
+        sticks = law.kind == CREEP and m[3] < 0.0
+        laws.append(replace(law, kind=STICK) if sticks else law)
+        parts.append(m[:3] if sticks else m)
+    return polish(problem, ActivePoint(tuple(laws), point.dq, np.concatenate(parts)))
 
 
 def _shift_of_growing_curvature(problem: StepProblem, point: ActivePoint) -> FloatArray | None:
