@@ -28,7 +28,7 @@ from contact_mpc.dynamics.exact.active_set import (
     solve_kkt,
 )
 from contact_mpc.dynamics.exact.cone_solution import MODE_TOLERANCE_M, StepSolution
-from contact_mpc.dynamics.exact.decisive_forces import NEARLY_SINGULAR, decide_forces
+from contact_mpc.dynamics.exact.decisive_forces import NEARLY_SINGULAR, STUCK_M, decide_forces
 from contact_mpc.dynamics.exact.step_problem import ProblemBuilder, StepProblem
 from contact_mpc.dynamics.smoothed.derivatives import contact_motion, tangent_derivatives
 from contact_mpc.dynamics.smoothed.quadratic import add_quadratic_derivative
@@ -47,14 +47,15 @@ def linearise_cones(
     """
     if solution.point is None or solution.status != "converged" or solution.margin < MODE_TOLERANCE_M:
         return None
-    model, ws = builder.model, builder.workspace
+    model, ws, point = builder.model, builder.workspace, solution.point
     n_v, n_a = len(problem.b), len(model.K)
-    found = _solve_equations(builder, problem, solution.point)
-    if found.least < NEARLY_SINGULAR and any(law.kind == SLIDE for law in solution.point.laws):
-        point = decide_forces(problem, solution.point)
-        if point is None:
+    found, F = _solve_equations(builder, problem, point)
+    is_undecided = found.least < NEARLY_SINGULAR or np.abs(F[n_v:]).max(initial=0.0) > STUCK_M
+    if is_undecided and any(law.kind == SLIDE for law in point.laws):
+        decided = decide_forces(problem, point)
+        if decided is None:
             return None
-        found = _solve_equations(builder, problem, point)
+        found, _F = _solve_equations(builder, problem, decided)
     if found.residual > CONSISTENCY_TOLERANCE:
         return None
     A, B = np.empty((n_v, n_v)), np.empty((n_v, n_a))
@@ -62,11 +63,13 @@ def linearise_cones(
     return A, B
 
 
-def _solve_equations(builder: ProblemBuilder, problem: StepProblem, point: ActivePoint) -> KktSolution:
-    """Return the changes of (dq, -m) with (q, u)."""
+def _solve_equations(
+    builder: ProblemBuilder, problem: StepProblem, point: ActivePoint
+) -> tuple[KktSolution, FloatArray]:
+    """Return the changes of (dq, -m) with (q, u), and what is left of the equations at the point (n_v + w,)."""
     builder.workspace.dq[:] = point.dq
-    _F, K = assemble_kkt(problem, point)
-    return solve_kkt(K, len(point.dq), -_derivative_of_equations(builder, problem, point))
+    F, K = assemble_kkt(problem, point)
+    return solve_kkt(K, len(point.dq), -_derivative_of_equations(builder, problem, point)), F
 
 
 def _derivative_of_equations(builder: ProblemBuilder, problem: StepProblem, point: ActivePoint) -> FloatArray:

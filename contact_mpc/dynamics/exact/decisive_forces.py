@@ -36,6 +36,7 @@ from contact_mpc.dynamics.exact.step_problem import StepProblem
 from contact_mpc.settings.arrays import FloatArray
 
 CREEPING_M = 1e-8  # of slack: less of a slide has too few digits for its direction
+STUCK_M = 1e-12  # the equations of contacts that stick hold to round-off, unless they do not stick
 NEARLY_SINGULAR = 1e-7  # of singular values of the scaled equations: below it forces may be shifted
 LEAST_GROWTH = 1e-8  # of the curvature, when forces as large as the largest are shifted: else derivatives do not differ
 
@@ -59,13 +60,13 @@ def decide_forces(problem: StepProblem, point: ActivePoint) -> ActivePoint | Non
 
 
 def _let_creep(problem: StepProblem, point: ActivePoint) -> ActivePoint:
-    """Return the point with the laws of contacts that slide by less than CREEPING_M written as CREEP."""
+    """Return the point with contacts that creep if they slide by less than CREEPING_M, or move where they stick."""
     force, d = contact_forces(problem, point), problem.displacements(point.dq)
     laws, parts = [], []
     for law, where in zip(point.laws, point.slices(), strict=True):
         i, f_n = law.contact, problem.n[law.contact] @ force[law.contact]
         slack = problem.phi[i] + problem.n[i] @ d[i]
-        creeps = law.kind == SLIDE and slack < CREEPING_M and f_n > 0.0
+        creeps = f_n > 0.0 and (slack < CREEPING_M if law.kind == SLIDE else law.kind == STICK and slack > STUCK_M)
         laws.append(replace(law, kind=CREEP) if creeps else law)
         parts.append(np.append(force[i], slack / (problem.compliance[i] * f_n)) if creeps else point.m[where])
     return point if tuple(laws) == point.laws else polish(problem, ActivePoint(tuple(laws), point.dq, np.concatenate(parts)))
