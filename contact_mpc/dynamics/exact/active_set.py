@@ -12,8 +12,9 @@ With the forces f_i on A that the laws allow, and d_i = J_i dq,
 with nu = n . d, psi = phi + nu (notation of `dynamics.smoothed.barrier`). STICK and SLIDE are the two ways in which
 a second-order cone is active, with neither tangents nor rays in them. CREEP is SLIDE in other unknowns, for contacts
 that slide so little that e has no digits left: T e = c (d + phi n), so l f stands for e, down to l = 0, where nothing
-moves and the force is on the cone's edge; c is the contact's compliance, which makes l a number. Multipliers need not be unique (two sticking contacts on one rigid link), so
-systems are solved by least squares of minimal norm after scaling.
+moves and the force is on the cone's edge; c is the contact's compliance, which makes l a number. Multipliers need not
+be unique (two sticking contacts on one rigid link), so systems are solved by least squares of minimal norm after
+scaling.
 """
 
 from dataclasses import dataclass
@@ -116,8 +117,8 @@ def assemble_kkt(problem: StepProblem, point: ActivePoint) -> tuple[FloatArray, 
         if law.kind == SLIDE:
             K[:n_v, :n_v] -= point.m[where][0] * problem.J[i].T @ slide_curvature(problem, i) @ problem.J[i]
         elif law.kind == CREEP:
-            T, f, l = creep_direction(problem, i), point.m[where][:3], point.m[where][3]
-            K[rows, rows] = np.block([[l * T, (T @ f)[:, None]], [T @ f, np.zeros((1, 1))]])
+            T, m = creep_direction(problem, i), point.m[where]
+            K[rows, rows] = np.block([[m[3] * T, (T @ m[:3])[:, None]], [T @ m[:3], np.zeros((1, 1))]])
     return F, K
 
 
@@ -141,9 +142,7 @@ def scale_kkt(K: FloatArray, n_v: int) -> tuple[FloatArray, FloatArray]:
     return K * scale[:, None] * scale[None, :], scale
 
 
-def solve_kkt(
-    K: FloatArray, n_v: int, right: FloatArray, rank_tolerance: float = RANK_TOLERANCE
-) -> KktSolution:
+def solve_kkt(K: FloatArray, n_v: int, right: FloatArray, rank_tolerance: float = RANK_TOLERANCE) -> KktSolution:
     """Return the solution of K x = right of least squares and minimal norm, after scaling."""
     scaled, scale = scale_kkt(K, n_v)
     b = right * (scale if right.ndim == 1 else scale[:, None])

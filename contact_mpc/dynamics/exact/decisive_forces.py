@@ -35,7 +35,7 @@ from contact_mpc.dynamics.exact.residuals import residuals_of_cones
 from contact_mpc.dynamics.exact.step_problem import StepProblem
 from contact_mpc.settings.arrays import FloatArray
 
-CREEPING_M = 1e-8  # of slack: less of a slide has too few digits for its direction
+CREEPING_M = 1e-7  # of slack: less of a slide has too few digits for its direction
 STUCK_M = 1e-12  # the equations of contacts that stick hold to round-off, unless they do not stick
 NEARLY_SINGULAR = 1e-7  # of singular values of the scaled equations: below it forces may be shifted
 LEAST_GROWTH = 1e-8  # of the curvature, when forces as large as the largest are shifted: else derivatives do not differ
@@ -69,7 +69,11 @@ def _let_creep(problem: StepProblem, point: ActivePoint) -> ActivePoint:
         creeps = f_n > 0.0 and (slack < CREEPING_M if law.kind == SLIDE else law.kind == STICK and slack > STUCK_M)
         laws.append(replace(law, kind=CREEP) if creeps else law)
         parts.append(np.append(force[i], slack / (problem.compliance[i] * f_n)) if creeps else point.m[where])
-    return point if tuple(laws) == point.laws else polish(problem, ActivePoint(tuple(laws), point.dq, np.concatenate(parts)))
+    return (
+        point
+        if tuple(laws) == point.laws
+        else polish(problem, ActivePoint(tuple(laws), point.dq, np.concatenate(parts)))
+    )
 
 
 def _let_stick(problem: StepProblem, point: ActivePoint) -> ActivePoint:
