@@ -7,7 +7,8 @@ At the solution F(dq, m; q, u) = 0 (`contact_mpc.dynamics.exact.active_set`), he
 where dF, at fixed dq and m, has all geometry terms dphi/dq, dn/dq, dJ/dq, those of the tangents that carry rays, and
 dQ/dq, db/dq. Gaps may be negative. Derivatives exist only where no contact changes its mode: where a law is neither
 clearly active nor inactive (margin below MODE_TOLERANCE_M), or the active laws contradict each other under a
-perturbation (more contacts than directions to move in), A and B are NaN and nothing is said to be differentiable. Where
+perturbation (more contacts than directions to move in), A and B are NaN and nothing is said to be differentiable. Laws
+that repeat others, or do not hold, are first made those of neighbouring steps (`dynamics.exact.decisive_forces`). Where
 the axis that the rays of a qp refer to changes (`dynamics.exact.step_problem`), A and B are those of one side.
 """
 

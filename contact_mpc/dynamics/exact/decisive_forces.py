@@ -1,16 +1,17 @@
-"""Which of several optimal forces the derivatives of a step over second-order cones depend on.
+"""The laws and forces that derivatives of a step over second-order cones depend on, where several solve the step.
 
-Corners of one face on one plane: p = (phi + nu, d_t) is affine over the face, so p_1 + p_4 = p_2 + p_3 at the corners
-of a box. Where 1 sticks and the others slide, p_4 = p_2 + p_3 with all three on the cone's boundary: they are parallel,
-the gradients of the three laws repeat each other, and forces on the boundary may be shifted among the corners. The
-motion is unique, but the laws' curvature that holds it in the direction v in which p_2 and p_3 turn apart,
+At the corners of a box on a plane p = (phi + nu, d_t) is affine, so p_1 + p_4 = p_2 + p_3. Where 1 sticks and the
+others slide, p_4 = p_2 + p_3 with all three on the cone's boundary: they are parallel, the gradients of their laws
+repeat each other, and force may be shifted among the corners. The motion is unique, but the curvature against the
+motion v in which p_2 and p_3 turn apart,
 
     v' H(m) v,   H(m) = Q - sum over SLIDE of m_i J_i' (de/dd) J_i
 
-depends on the share m that each takes. By the second-order conditions of a convex program with more than one optimal
-multiplier (min over v of the max over m), neighbouring steps take the forces whose curvature is the largest: an end of
-the set, where a corner that seems to stick creeps (its force is on the edge, its slack grows with the square of v), or
-one that seems to slide has no force. `decide_forces` goes there.
+depends on the share m that each takes, and with it A and B. By the second-order conditions of a convex program with
+more than one multiplier (min over v of the max over m), neighbouring steps take the forces of the largest curvature:
+an end of the set, where a corner that seems to stick has its force on the cone's edge and creeps with the square of v,
+or one that seems to slide has no force. What creeps moves by less than steps resolve, so laws of a step may say STICK,
+or SLIDE in a direction of round-off; here it is CREEP.
 """
 
 from dataclasses import replace
@@ -69,11 +70,8 @@ def _let_creep(problem: StepProblem, point: ActivePoint) -> ActivePoint:
         creeps = f_n > 0.0 and (slack < CREEPING_M if law.kind == SLIDE else law.kind == STICK and slack > STUCK_M)
         laws.append(replace(law, kind=CREEP) if creeps else law)
         parts.append(np.append(force[i], slack / (problem.compliance[i] * f_n)) if creeps else point.m[where])
-    return (
-        point
-        if tuple(laws) == point.laws
-        else polish(problem, ActivePoint(tuple(laws), point.dq, np.concatenate(parts)))
-    )
+    moved = ActivePoint(tuple(laws), point.dq, np.concatenate(parts))
+    return point if moved.laws == point.laws else polish(problem, moved)
 
 
 def _let_stick(problem: StepProblem, point: ActivePoint) -> ActivePoint:
@@ -135,6 +133,6 @@ def _end(problem: StepProblem, law: Law, m: FloatArray, change: FloatArray) -> f
     if law.kind != STICK:
         return np.inf
     T = creep_direction(problem, law.contact)
-    roots = np.roots([change @ T @ change, 2.0 * m @ T @ change, max(m @ T @ m, 0.0)])
+    roots = np.roots(np.array([change @ T @ change, 2.0 * m @ T @ change, max(float(m @ T @ m), 0.0)]))
     ahead = roots[np.isreal(roots)].real
     return float(ahead[ahead >= 0.0].min(initial=np.inf))
