@@ -83,7 +83,7 @@ def linearised_equilibrium(stiffness: FloatArray, J_f: FloatArray, dq_cmd: Float
     if J_f.ndim != 2 or J_f.shape[1] != n or not np.all(np.isfinite(J_f)):
         raise InputError(f"J_f has shape {J_f.shape}; expected (m, {n}) finite values")
     kkt = np.block([[np.diag(K), J_f.T], [J_f, np.zeros((len(J_f), len(J_f)))]])
-    x, _residual = solve_kkt(kkt, n, np.concatenate([K * dq_cmd, np.zeros(len(J_f))]))
+    x = solve_kkt(kkt, n, np.concatenate([K * dq_cmd, np.zeros(len(J_f))])).x
     return x[:n], -x[n:]
 
 

@@ -7,17 +7,20 @@ At the solution F(dq, m; q, u) = 0 (`contact_mpc.dynamics.exact.active_set`), he
 where dF, at fixed dq and m, has all geometry terms dphi/dq, dn/dq, dJ/dq, those of the tangents that carry rays, and
 dQ/dq, db/dq. Gaps may be negative. Derivatives exist only where no contact changes its mode: where a law is neither
 clearly active nor inactive (margin below MODE_TOLERANCE_M), or the active laws contradict each other under a
-perturbation (more contacts than directions to move in), A and B are NaN and nothing is said to be differentiable. Where
+perturbation (more contacts than directions to move in), A and B are NaN and nothing is said to be differentiable. Laws
+that repeat others, or do not hold, are first made those of neighbouring steps (`dynamics.exact.decisive_forces`). Where
 the axis that the rays of a qp refer to changes (`dynamics.exact.step_problem`), A and B are those of one side.
 """
 
 import numpy as np
 
 from contact_mpc.dynamics.exact.active_set import (
+    CREEP,
     RAY,
     SLIDE,
     STICK,
     ActivePoint,
+    KktSolution,
     Law,
     assemble_kkt,
     contact_forces,
@@ -26,6 +29,7 @@ from contact_mpc.dynamics.exact.active_set import (
     solve_kkt,
 )
 from contact_mpc.dynamics.exact.cone_solution import MODE_TOLERANCE_M, StepSolution
+from contact_mpc.dynamics.exact.decisive_forces import NEARLY_SINGULAR, STUCK_M, decide_forces
 from contact_mpc.dynamics.exact.step_problem import ProblemBuilder, StepProblem
 from contact_mpc.dynamics.smoothed.derivatives import contact_motion, tangent_derivatives
 from contact_mpc.dynamics.smoothed.quadratic import add_quadratic_derivative
@@ -46,15 +50,27 @@ def linearise_cones(
         return None
     model, ws, point = builder.model, builder.workspace, solution.point
     n_v, n_a = len(problem.b), len(model.K)
-    ws.dq[:] = point.dq
-    _F, K = assemble_kkt(problem, point)
-    dF = _derivative_of_equations(builder, problem, point)
-    X, residual = solve_kkt(K, n_v, -dF)
-    if residual > CONSISTENCY_TOLERANCE:
+    found, F = _solve_equations(builder, problem, point)
+    is_undecided = found.least < NEARLY_SINGULAR or np.abs(F[n_v:]).max(initial=0.0) > STUCK_M
+    if is_undecided and any(law.kind == SLIDE for law in point.laws):
+        decided = decide_forces(problem, point)
+        if decided is None:
+            return None
+        found, _F = _solve_equations(builder, problem, decided)
+    if found.residual > CONSISTENCY_TOLERANCE:
         return None
     A, B = np.empty((n_v, n_v)), np.empty((n_v, n_a))
-    tangent_derivatives(model, ws, np.ascontiguousarray(X[:n_v]), A, B)
+    tangent_derivatives(model, ws, np.ascontiguousarray(found.x[:n_v]), A, B)
     return A, B
+
+
+def _solve_equations(
+    builder: ProblemBuilder, problem: StepProblem, point: ActivePoint
+) -> tuple[KktSolution, FloatArray]:
+    """Return the changes of (dq, -m) with (q, u), and what is left of the equations at the point (n_v + w,)."""
+    builder.workspace.dq[:] = point.dq
+    F, K = assemble_kkt(problem, point)
+    return solve_kkt(K, len(point.dq), -_derivative_of_equations(builder, problem, point)), F
 
 
 def _derivative_of_equations(builder: ProblemBuilder, problem: StepProblem, point: ActivePoint) -> FloatArray:
@@ -91,6 +107,10 @@ def _derivative_of_law(
     phi, mu2 = problem.phi[i], problem.mu[i] ** 2
     if law.kind == STICK:
         return np.zeros_like(dd), dd + np.outer(n, dphi) + phi * dn
+    if law.kind == CREEP:
+        f, share = m[:3], problem.compliance[i] * (1.0 + 1.0 / mu2)
+        dTf = share * (dn * (n @ f) + np.outer(n, f @ dn))
+        return np.zeros_like(dd), np.vstack([dd + np.outer(n, dphi) + phi * dn - m[3] * dTf, -0.5 * f @ dTf])
     if law.kind == RAY:
         dc = dn + problem.mu[i] * _derivative_of_ray(builder, problem, law, dn)
         c = law_direction(problem, law, d)[:, 0]

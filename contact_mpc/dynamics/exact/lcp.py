@@ -180,7 +180,7 @@ def _refine(problem: StepProblem, rows: Rows, z: FloatArray, pivots: int, ray_co
     K = np.block([[problem.Q, rows.C[basic].T], [rows.C[basic], -rows.E[np.ix_(basic, basic)]]])
     w = rows.C @ dq + rows.E @ z + rows.c
     error = np.concatenate([problem.Q @ dq + problem.b - rows.C.T @ z, w[basic]])
-    step, _residual = solve_kkt(K, n_v, error)
+    step = solve_kkt(K, n_v, error).x
     dq, z = dq - step[:n_v], z.copy()
     z[basic] += step[n_v:]
     force = np.zeros_like(problem.n)
