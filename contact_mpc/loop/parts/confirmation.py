@@ -6,6 +6,9 @@ state of the plan, or in a measured one, and ends with the last command held for
 commands, its limits hold in the roll-outs, too: a finger that pushes with a tenth less of its effort gives way earlier.
 Drake takes no part: it judges what was confirmed here.
 
+Drives have friction, which holds a slide of 100 N/m back by 1 cm for every newton. It is identified from the motion of
+free fingers (`contact_mpc.loop.parts.drives`), and then acts in every draw: a command that it holds back moves nothing.
+
 A part begins where objects rest under the command in force. A draw in which they would not, because fingers do not
 reach an object that is smaller there, is no plant that they are in: it takes no part in correcting.
 """
@@ -16,10 +19,12 @@ from dataclasses import replace
 import mujoco
 import numpy as np
 from mujoco import rollout
+from numpy.typing import NDArray
 
 from contact_mpc.control.bridge.guard.limits import GuardLimits
 from contact_mpc.loop.parts.confirmed_plan import ROWS_S, SETTLE_S, Ways
 from contact_mpc.loop.parts.correction import SETTLED_RAD, CorrectionConfig, correct
+from contact_mpc.loop.parts.drives import DriveIdentification
 from contact_mpc.loop.parts.identification import PlantIdentification
 from contact_mpc.model.system import System
 from contact_mpc.planning.tree.problem import Problem
@@ -36,6 +41,7 @@ ALL = slice(None)
 FEW_DRAWS = 2  # of them, where many commands are rolled out
 REST_S, RESTED_ROWS = 0.5, 5  # of a roll-out that asks whether objects stay, and rows over which they are seen to rest
 LEAST_FRICTION = 0.5  # of draws about a friction that was identified
+COMPENSATED = 0.5  # share of a part from which commands of free joints lead by all that drives hold back
 SPEED_SHARE = 0.9  # of the joints' limits of speed: a bridge refuses a plan beyond them
 
 
@@ -65,8 +71,8 @@ class MujocoConfirmation:
         self._system, self._limits = system, limits
         self._draws = draws
         self._plant = MujocoPlant(system, "position", PlantPerturbation(), gravity_compensation=True)
+        self._known, self._drives = PlantIdentification(), DriveIdentification(system)
         self._models = [self._model(*draw) for draw in draws]
-        self._known = PlantIdentification()
         self._candidates: list[mujoco.MjModel] = []
         self._kept: dict[tuple[object, ...], tuple[Ways, list[mujoco.MjModel]]] = {}
         self._data = [mujoco.MjData(self._models[0])]
@@ -105,6 +111,7 @@ class MujocoConfirmation:
             self._candidates = [self._model(friction, 1.0, size) for friction, size in self._known.config.candidates]
         row_s, before = float(seen.times_s[0]), self._known.best
         settle_s = max(0.0, float(seen.times_s[-1] - plan.times_s[-1]))
+        self._drives.follow(np.vstack([q, seen.q[0]])[:, self._system.n_q_u :])
         models = [self._candidates[k] for k in self._known.alive]
         ways = self._ways(models, q, plan.times_s, plan.u, settle_s, row_s).q
         count = min(ways.shape[1], len(seen.times_s))
@@ -114,6 +121,49 @@ class MujocoConfirmation:
         if self._known.best != before:
             friction, size = self._known.best
             self._models = [self._model(max(friction * f, LEAST_FRICTION), m, size * s) for f, m, s in self._draws]
+
+    def learn_drives(self, q: FloatArray, plan: Plan, seen: Ways) -> None:
+        """Take part in later roll-outs with drives as they held free joints back; see `drives`.
+
+        Parameters
+        ----------
+        q : (n_q,) array
+            Where the plan was played from, at rest.
+        plan, seen
+            What was commanded, and the motion that followed.
+        """
+        n_q_u, row_s = self._system.n_q_u, float(seen.times_s[0])
+        settle_s = max(0.0, float(seen.times_s[-1] - plan.times_s[-1]))
+        ideal = copy(self)
+        ideal._drives = DriveIdentification(self._system)
+        ideal._brake(self._models[0], ideal._drives.friction)
+        way = ideal._ways(self._models[:1], q, plan.times_s, plan.u, settle_s, row_s).q[0]
+        count = min(len(way), len(seen.times_s))
+        came, expected = (np.vstack([q, rows[:count]])[:, n_q_u:] for rows in (seen.q[0], way))
+        self._drives.learn(came, expected, row_s, self._inertia(q))
+        for model in [*self._models, *self._candidates]:
+            self._brake(model, self._drives.friction)
+
+    def _inertia(self, q: FloatArray) -> FloatArray:
+        """Return what each joint moves by itself at q (n_q,): (n_a,), kg m^2 (kg of slides)."""
+        model, data = self._models[0], self._data[0]
+        self._plant.reset(q)
+        data.qpos[:] = self._plant.qpos
+        mujoco.mj_forward(model, data)
+        impulse, inertia = np.empty(model.nv), []
+        for dof in self._dofs(model):
+            mujoco.mj_mulM(model, data, impulse, np.eye(model.nv)[dof])
+            inertia.append(impulse[dof])
+        return np.array(inertia)
+
+    @staticmethod
+    def _dofs(model: mujoco.MjModel) -> NDArray[np.int32]:
+        """Return the degree of freedom of each joint that is driven (n_a,)."""
+        return np.asarray(model.jnt_dofadr[model.actuator_trnid[:, 0]])
+
+    def _brake(self, model: mujoco.MjModel, friction: FloatArray) -> None:
+        """Give the drives of a model friction (n_a,), N m."""
+        model.dof_frictionloss[self._dofs(model)] = friction
 
     def _learn_rest(self, problem: Problem, seen: FloatArray, u: FloatArray) -> None:
         """Learn from objects that rest at the end of a motion (n, n_q) under the command u (n_a,), if they do."""
@@ -154,6 +204,15 @@ class MujocoConfirmation:
         resting._models = [model for model, stays in zip(self._models, rests, strict=True) if stays] or self._models
         return correct(problem, resting, q, slow, target, CorrectionConfig(enough_rad=enough_rad))
 
+    def arriving(self, plan: Plan) -> Plan:
+        """See `contact_mpc.planning.tree.segments.Physics.arriving`."""
+        behind = self._drives.behind(plan.u)
+        if not np.any(behind):
+            return plan
+        share = np.minimum(1.0, plan.times_s / (COMPENSATED * plan.times_s[-1]))
+        lower, upper = np.minimum(plan.u, self._system.q_min), np.maximum(plan.u, self._system.q_max)
+        return replace(plan, u=np.clip(plan.u + share[:, None] * behind, lower, upper))
+
     def _model(self, friction: float, mass: float, size: float) -> mujoco.MjModel:
         perturbation = PlantPerturbation(friction_scale=friction, mass_scale=mass, size_scale=size)
         plant = MujocoPlant(self._system, "position", perturbation, gravity_compensation=True)
@@ -161,6 +220,7 @@ class MujocoConfirmation:
         model.opt.timestep = STEP_S
         if self._limits is not None:
             model.actuator_forcerange[:] = self._limits.tau_max[:, None] * [-1.0, 1.0]
+        self._brake(model, self._drives.friction)
         return model
 
     def _ways(
@@ -186,7 +246,9 @@ class MujocoConfirmation:
         controls = np.stack([np.interp(sampled, times_s, column) for column in u.T], axis=1)
         if self._limits is not None:
             controls = np.clip(controls, self._limits.q_min, self._limits.q_max)
-        return controls + self._lead * np.gradient(controls, STEP_S, axis=0)
+        felt = self._drives.torque(u) / self._system.kp
+        felt = np.stack([np.interp(sampled, times_s, column) for column in felt.T], axis=1)
+        return controls + self._lead * np.gradient(controls, STEP_S, axis=0) + felt
 
     def _roll(self, q: FloatArray, models: list[mujoco.MjModel], controls: FloatArray) -> FloatArray:
         """Return the states (m, steps, n_state) that inputs (m, steps, n_a) lead to from rest at q (n_q,)."""

@@ -83,6 +83,10 @@ class RollOuts(World, Physics, Protocol):
         """Explain a motion of another world, from rest at q (n_q,), by friction and size in later roll-outs."""
         ...
 
+    def learn_drives(self, q: FloatArray, plan: Plan, seen: Ways) -> None:
+        """Explain a motion of free joints in another world, from rest at q (n_q,), by friction of the drives."""
+        ...
+
     @property
     def identified(self) -> tuple[float, float]:
         """Factors on friction and size that explain best what was learned from."""
@@ -128,8 +132,11 @@ def confirm(
             break
         ways = world.ways(q, segment.plan, row_s=ROWS_S)
         ends = ways.q[:, -1]
-        if physics is not None and world is not physics and segment.is_tracked:
-            physics.learn(problem, q, segment.plan, ways)
+        if physics is not None and world is not physics:
+            if segment.is_tracked:
+                physics.learn(problem, q, segment.plan, ways)
+            else:
+                physics.learn_drives(q, segment.plan, ways)
         robustness.append(
             float(np.mean([object_distance(problem, ends[0], end) <= problem.file.parts.off_rad for end in ends]))
         )

@@ -77,6 +77,10 @@ class PartsConfig(BaseModel):
     near_nodes: int = Field(
         default=1500, ge=1, le=1_000_000, description="nodes of all trees from one state so near to the goal"
     )
+    searches: float = Field(
+        default=8.0, gt=0.0, le=1000.0,
+        description="nodes of all trees that a motion may need beside its plan, over those of a plan, -",
+    )  # fmt: skip
     attempts: int = Field(
         default=4, ge=1, le=100, description="seeds tried from one state before there is said to be no plan"
     )

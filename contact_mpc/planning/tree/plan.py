@@ -219,6 +219,8 @@ def _go_on(places: list[Place[Motion]], place: Place[Motion], grown: GrownTree) 
     try:
         refiner = Refiner(planner, grown)
         for node in best_of_grasps(grown.tree, ranks, 0, place.grasps(), grown.best_node):
+            if not refiner.leads_on(node):
+                continue
             found.append(place.end.copy())
             refiner.refine(found[-1], node)
             if planner.problem.is_reached(found[-1].q):

@@ -6,6 +6,9 @@ and translation, from commands that hold still, or along the tree's own path fro
 to the end of a later segment with the present grasp and leaves out the regrasps between; the farthest is taken. A
 segment is replaced only where the rest of the path, played after it with the unsmoothed model, still ends near the end
 of the path. From there the goal itself is approached in the last grasp, where it is near.
+
+Steps of a plan are shorter than those of a tree, and where they leave the object behind, the grasps that come after are
+none of it: a path ends where a segment misses by half of its way, and so do other paths before that segment.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,6 +22,8 @@ from contact_mpc.planning.tree.motion import Motion
 from contact_mpc.planning.tree.planner import GrownTree, TreePlanner
 from contact_mpc.planning.tree.steering import Steering
 from contact_mpc.settings.arrays import FloatArray
+
+MISSED_SHARE = 0.5  # of a segment's way: a motion that ends further off has no use for the grasps after it
 
 
 @dataclass(frozen=True)
@@ -45,13 +50,22 @@ class Refiner:
     def __init__(self, planner: TreePlanner, grown: GrownTree) -> None:
         self.planner, self.grown, self.search = planner, grown, planner.problem.file.search
         self.steering = Steering(planner.problem, planner.model)
+        self._missed: set[int] = set()  # ends of segments that no motion came to
+
+    def leads_on(self, node: int) -> bool:
+        """Whether no segment before the last one on the path to a node was missed by a motion before."""
+        return all(segment.nodes[-1] not in self._missed for segment in split_path(self.grown, node)[:-1])
 
     def refine(self, motion: Motion, node: int) -> None:
         """Continue a motion, which stands at the root, along the refined path to a node, as far as there are steps."""
         segments = split_path(self.grown, node)
         following: int | None = 0
         while following is not None and following < len(segments):
+            start = motion.q
             following = self._advance(motion, segments, following)
+            if following is not None and self._misses(motion, start, segments, following - 1):
+                self._missed.add(segments[following - 1].nodes[-1])
+                break
         if following is not None and motion.object_error(self.planner.goal) <= self.search.approach_rad:
             self._approach_goal(motion)
 
@@ -61,6 +75,12 @@ class Refiner:
         for _ in range(self.search.approaches):
             for commands in self._straight(motion, goal):
                 self._take(motion, commands, partial(self._is_nearer, than=motion.object_error(goal)))
+
+    def _misses(self, motion: Motion, start: FloatArray, segments: list[Segment], j: int) -> bool:
+        """Whether a motion from start (n_q,) ends off the end of segment j by too much for what comes after it."""
+        error, target = motion.object_error(self._target(segments, j)), self._target(segments, j)
+        way = self.planner.object_distance(start, target)
+        return error > max(self.search.rest_arrives_rad, MISSED_SHARE * way)
 
     def _advance(self, motion: Motion, segments: list[Segment], i: int) -> int | None:
         """Bring the motion through the regrasp of segment i to the end of it, or of a later one; return the next."""

@@ -56,6 +56,10 @@ class Physics(Protocol):
         """
         ...
 
+    def arriving(self, plan: Plan) -> Plan:
+        """Return a plan of free joints whose commands lead by as much as drives are known to hold joints back."""
+        ...
+
 
 @dataclass(frozen=True)
 class Part:
@@ -162,6 +166,7 @@ class TreeSegments:
         self._released: FloatArray | None = None  # of the command in force, by the first part of a new plan
         self._aim: FloatArray | None = None  # where the part that was handed out last should end
         self._nodes_left: int | None = None  # of trees from the present state; None: each has its own
+        self._search_left = self._search_nodes = round(config.searches * problem.file.rrt.nodes)  # of all trees to come
 
     def begin(self, plan: Plan) -> None:
         """Follow a plan from its start to the goal that it was made for."""
@@ -169,6 +174,7 @@ class TreeSegments:
         self.problem = with_goal(self.problem, {name: item["goal"] for name, item in objects.items()})
         self._planner, self._mends_left, self._plans = None, self._config.mends, 1
         self._aim = self._released = None
+        self._search_left = self._search_nodes
         self._parts, self._seed = self._split(plan), int(plan.provenance.get("seed", 0))
 
     def next_segment(self, q: FloatArray, u: FloatArray) -> Segment | None:
@@ -226,7 +232,9 @@ class TreeSegments:
             part = self._parts.pop(0)
             target = part.plan.q[-1] if self._parts else goal
             enough = self._config.free_rad if part.is_free else self._enough()
-            found = physics.corrected(self.problem, q, self._shifted(part, u), target, enough)
+            plan = self._shifted(part, u)
+            plan = physics.arriving(plan) if part.is_free else plan
+            found = physics.corrected(self.problem, q, plan, target, enough)
             left = found.error / max(self._config.off_rad / self._config.left, object_distance(self.problem, q, target))
             failed += 1
             if left < least:
@@ -281,6 +289,8 @@ class TreeSegments:
         for _ in range(self._config.attempts):
             if self._nodes_left is not None and self._nodes_left <= 0:
                 return reason or f"{self._config.near_nodes} nodes of trees lead no nearer to the goal"
+            if self._search_left <= 0:
+                return f"the {self._search_nodes} nodes that trees of one motion may have are used up"
             self._seed += SEED_STEP
             try:
                 plan = self._grow(start)
@@ -299,12 +309,16 @@ class TreeSegments:
     def _grow(self, start: tuple[FloatArray, FloatArray]) -> Plan:
         """Return the plan of trees from (q, u); near the goal they share the nodes that are left."""
         assert self._planner is not None
+        rrt, least = self._planner.problem.file.rrt, self._planner.problem.file.search.least_charge
+        self._search_left -= least  # where it is refused
         if self._nodes_left is None:
-            return plan_globally(self._planner, self._seed, start=start).plan
-        nodes = min(self._nodes_left, self._planner.problem.file.rrt.nodes)
-        self._nodes_left -= self._planner.problem.file.search.least_charge  # where it is refused
-        found = plan_globally(self._planner, self._seed, nodes, start=start)
-        self._nodes_left -= sum(len(grown.tree.q) for grown in found.trees)
+            found = plan_globally(self._planner, self._seed, start=start)
+        else:
+            nodes = min(self._nodes_left, rrt.nodes)
+            self._nodes_left -= least
+            found = plan_globally(self._planner, self._seed, nodes, start=start)
+            self._nodes_left -= sum(len(grown.tree.q) for grown in found.trees)
+        self._search_left -= sum(max(least, len(grown.tree.q)) for grown in found.trees)
         return found.plan
 
     def _split(self, plan: Plan) -> list[Part]:

@@ -166,6 +166,9 @@ class Engine:
         self.targets.append((target.copy(), enough_rad))
         return segments.Corrected(plan, 1.0, self.left)
 
+    def arriving(self, plan: Plan) -> Plan:
+        return plan
+
 
 def test_long_parts_pause_and_each_piece_is_corrected_to_where_the_plan_has_it(problem: Problem) -> None:
     engine = Engine(left=0.0)
@@ -229,7 +232,7 @@ def test_other_plans_are_tried_where_a_part_fails_in_physics_and_what_leads_away
 
     def again(_planner: object, seed: int, start: tuple[np.ndarray, np.ndarray]) -> SimpleNamespace:
         seeds.append(seed)
-        return SimpleNamespace(plan=plan)
+        return SimpleNamespace(plan=plan, trees=[])
 
     monkeypatch.setattr(segments, "plan_globally", again)
     planner.begin(plan)
@@ -270,7 +273,7 @@ def test_trees_near_the_goal_share_few_nodes(
         return SimpleNamespace(plan=plan, trees=[SimpleNamespace(tree=SimpleNamespace(q=np.zeros((grows, 1))))])
 
     monkeypatch.setattr(segments, "plan_globally", grow)
-    config = PartsConfig(near_nodes=400, attempts=100)
+    config = PartsConfig(near_nodes=400, attempts=100, searches=100.0)
     near = replace(problem, file=problem.file.model_copy(update={"parts": config}))
     planner = TreeSegments(near)
     planner.begin(make_plan(problem, []))
@@ -284,6 +287,30 @@ def test_trees_near_the_goal_share_few_nodes(
     q[2] -= 0.2 * config.near_rad
     planner.next_segment(q, plan.u[0])
     assert allowed == [None] * config.attempts
+
+
+def test_a_motion_ends_where_its_trees_are_used_up_and_says_so(
+    problem: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each plan leads a little nearer in the model, and the object stays: before, that went on for minutes."""
+    plan, grows, grown = make_plan(problem, []), 100, []
+
+    def grow(_planner: object, seed: int, start: tuple[np.ndarray, np.ndarray]) -> SimpleNamespace:
+        grown.append(seed)
+        return SimpleNamespace(plan=plan, trees=[SimpleNamespace(tree=SimpleNamespace(q=np.zeros((grows, 1))))])
+
+    monkeypatch.setattr(segments, "plan_globally", grow)
+    file = problem.file.model_copy(update={"parts": PartsConfig(searches=0.5)})
+    planner = TreeSegments(replace(problem, file=file))
+    for _ in range(2):  # the next motion has its own
+        planner.begin(plan)
+        grown.clear()
+        segment, count, away = planner.next_segment(plan.q[0], plan.u[0]), 0, plan.q[0].copy()
+        away[2] += 2.0 * PARTS.off_rad
+        while segment is not None and segment.plan is not None and count < 100:
+            segment, count = planner.next_segment(away, plan.u[0]), count + 1
+        assert segment is not None and "used up" in segment.reason
+        assert 0.5 * problem.file.rrt.nodes / grows - 1 <= len(grown) <= 0.5 * problem.file.rrt.nodes / grows
 
 
 def test_new_plan_presses_less_where_the_model_would_move_an_object_that_rests(monkeypatch: pytest.MonkeyPatch) -> None:
