@@ -143,6 +143,7 @@ class MujocoConfirmation:
         self._drives.learn(came, expected, row_s, self._inertia(q))
         for model in [*self._models, *self._candidates]:
             self._brake(model, self._drives.friction)
+        self._kept.clear()  # in these models motions are others now
 
     def _inertia(self, q: FloatArray) -> FloatArray:
         """Return what each joint moves by itself at q (n_q,): (n_a,), kg m^2 (kg of slides)."""

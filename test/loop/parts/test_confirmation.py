@@ -88,3 +88,16 @@ def test_a_part_that_needs_no_correction_is_played_as_it_was_rolled_out(problem:
     further = replace(plan, u=u + np.array([[0.0, 0.0], [0.0, 0.01]]))
     assert not np.array_equal(physics.ways(q, further).q, first.q)
     assert np.array_equal(physics.ways(q, plan).q, first.q)  # rolled out again, the same
+
+
+def test_what_is_learned_of_drives_counts_at_once(problem: Problem) -> None:
+    physics, q = MujocoConfirmation(problem.system), problem.configuration(problem.start_u, problem.start_a)
+    n_q_u = problem.system.n_q_u
+    u = np.tile(q[n_q_u:], (2, 1))
+    u[1, 1] -= PUSH_M  # away from the box
+    plan = Plan(np.array([0.0, PUSH_S]), np.tile(q, (2, 1)), u, np.zeros_like(u), np.zeros((2, 0, 3)))
+    ideal = physics.ways(q, plan)
+    came = ideal.q.copy()
+    came[..., n_q_u:] = q[n_q_u:] + 0.8 * (came[..., n_q_u:] - q[n_q_u:])
+    physics.learn_drives(q, plan, replace(ideal, q=came))
+    assert abs(physics.ways(q, plan).q[0, -1, n_q_u + 1] - u[1, 1]) > 0.1 * PUSH_M
