@@ -7,7 +7,8 @@ Errors then do not add up along the way, and the last of them is what a short pl
 
 Where physics is given, each part is corrected in it before it is handed out, until it ends where the plan has it
 (`contact_mpc.loop.parts.correction`); long parts are cut in pieces, so that errors do not add up along them. Where the
-object is elsewhere all the same, the grasp that it is in is asked first to bring it there.
+object is elsewhere all the same, the grasp that it is in is asked first to bring it there, or on to the goal where the
+object is nearer to that than the plan has it.
 
 New plans start at the measured state and the command in force, so that what presses goes on pressing: at the state
 to which the unsmoothed model comes to rest from there, which has no penetrations left that soft contacts or an
@@ -203,6 +204,9 @@ class TreeSegments:
         self._nodes_left = self._config.near_nodes if is_near else None
         target = self._parts[0].plan.q[0] if self._parts else goal
         if self._plans_again and (not self._parts or object_distance(self.problem, q, target) > self._config.off_rad):
+            gain = object_distance(self.problem, target, goal) - object_distance(self.problem, q, goal)
+            if gain > self._config.off_rad:
+                target, self._parts = goal, []  # the object is beyond: nothing brings it back
             mended = self._mended(q, u, target)
             if mended is not None:
                 self._aim = target

@@ -209,6 +209,24 @@ def test_grasp_mends_an_error_before_a_new_plan_is_made_and_no_more_often_than_a
     assert planner.next_segment(away, plan.u[0]).reason == "no tree"
 
 
+def test_an_object_that_went_further_than_its_plan_is_not_brought_back(
+    problem: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_args: object, **_kwargs: object) -> None:
+        raise PlanError("no tree")
+
+    monkeypatch.setattr(segments, "plan_globally", refuse)
+    plan, goal = make_plan(problem, []), problem.configuration(problem.goal_u)
+    for turn, aim in ((2.0 * PARTS.off_rad, goal), (-2.0 * PARTS.off_rad, plan.q[0])):
+        engine, away = Engine(left=0.9 * PARTS.mended), plan.q[0].copy()
+        away[2] += np.sign(goal[2]) * turn
+        planner = TreeSegments(problem, physics=engine)
+        planner.begin(plan)
+        segment = planner.next_segment(away, plan.u[0])
+        assert segment is not None and segment.plan is not None
+        np.testing.assert_array_equal(engine.targets[-1][0], aim)
+
+
 def test_grasp_goes_on_pressing_as_it_does_and_free_fingers_end_where_the_plan_has_them(problem: Problem) -> None:
     plan = make_plan(problem, [])
     plan.u[:] += np.linspace(0.0, 0.3, len(plan.u))[:, None]
