@@ -23,8 +23,6 @@ from contact_mpc.planning.tree.planner import GrownTree, TreePlanner
 from contact_mpc.planning.tree.steering import Steering
 from contact_mpc.settings.arrays import FloatArray
 
-MISSED_SHARE = 0.5  # of a segment's way: a motion that ends further off has no use for the grasps after it
-
 
 @dataclass(frozen=True)
 class Segment:
@@ -80,7 +78,7 @@ class Refiner:
         """Whether a motion from start (n_q,) ends off the end of segment j by too much for what comes after it."""
         error, target = motion.object_error(self._target(segments, j)), self._target(segments, j)
         way = self.planner.object_distance(start, target)
-        return error > max(self.search.rest_arrives_rad, MISSED_SHARE * way)
+        return error > max(self.search.rest_arrives_rad, self.search.missed * way)
 
     def _advance(self, motion: Motion, segments: list[Segment], i: int) -> int | None:
         """Bring the motion through the regrasp of segment i to the end of it, or of a later one; return the next."""

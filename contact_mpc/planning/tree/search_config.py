@@ -73,6 +73,10 @@ class SearchConfig(BaseModel):
     rest_arrives_rad: float = Field(
         default=0.2, gt=0.0, le=10.0, description="from the goal, up to which the rest of a refined path may end, rad"
     )
+    missed: float = Field(
+        default=0.5, gt=0.0, le=1.0,
+        description="share of a segment's way by which a motion may miss its end, and still use the grasps after it, -",
+    )  # fmt: skip
     segment_tolerance_rad: float = Field(
         default=0.02, gt=0.0, le=1.0, description="from the end of a segment, up to which a refined one may end, rad"
     )
