@@ -38,7 +38,7 @@ class DriveConfig:
     width : float
         Motion over which friction turns round, by 1 - 1/e, rad (m).
     felt : float
-        Motion of a joint under sigma_F that counts, rad (m).
+        By how much friction holds a joint back at least, for it to count, rad (m).
     stop : float
         Distance from a joint limit within which rows do not count, rad (m).
     rows : int
@@ -118,11 +118,12 @@ class DriveIdentification:
 
     @property
     def friction(self) -> FloatArray:
-        """F (n_a,), N m (N of slides)."""
+        """F (n_a,), N m (N of slides); 0 where it holds a joint back by less than `felt`."""
         share = np.zeros(self._system.n_a)
         for a in self._felt:
-            share[a] = max(0.0, -(self._config.friction_share**2) * float(self._rows[a][:, 1] @ self._weights[a]))
-        return share * self._system.tau_max_nm
+            share[a] = -(self._config.friction_share**2) * float(self._rows[a][:, 1] @ self._weights[a])
+        friction = share * self._system.tau_max_nm
+        return np.where(friction > self._config.felt * self._system.kp, friction, 0.0)
 
     def torque(self, q_a: FloatArray) -> FloatArray:
         """Return b (n, n_a), N m (N of slides), where joints are at q_a (n, n_a)."""
