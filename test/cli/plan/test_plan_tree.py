@@ -12,7 +12,7 @@ from contact_mpc.cli.plan.plan_tree import CANDIDATES
 from contact_mpc.loop.parts import confirmed_plan
 from contact_mpc.loop.parts.confirmation import MujocoConfirmation
 from contact_mpc.planning.tree.problem import load_problem
-from contact_mpc.task.plan import load_plan
+from contact_mpc.task.plan import Plan, load_plan
 
 
 def run(arguments: list[str]) -> int:
@@ -70,9 +70,13 @@ def test_confirmed_plan_is_what_mujoco_played_and_ends_at_the_goal(
 def test_plan_that_no_candidate_confirms_is_kept_and_exits_1(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tried = []
+    tried, rolled_out = [], MujocoConfirmation.ways
 
-    def stand_still(self: MujocoConfirmation, q: np.ndarray, plan: object, **_options: float) -> confirmed_plan.Ways:
+    def stand_still(
+        self: MujocoConfirmation, q: np.ndarray, plan: Plan, settle_s: float = 0.0, row_s: float | None = None
+    ) -> confirmed_plan.Ways:
+        if row_s is None:  # a part is corrected, not played
+            return rolled_out(self, q, plan, settle_s)
         tried.append(plan)
         return confirmed_plan.Ways(np.array([1.0, 100.0]), np.tile(q, (1, 2, 1)))
 
