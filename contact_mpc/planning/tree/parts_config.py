@@ -78,7 +78,7 @@ class PartsConfig(BaseModel):
         default=1500, ge=1, le=1_000_000, description="nodes of all trees from one state so near to the goal"
     )
     searches: float = Field(
-        default=8.0, gt=0.0, le=1000.0,
+        default=16.0, gt=0.0, le=1000.0,
         description="nodes of all trees that a motion may need beside its plan, over those of a plan, -",
     )  # fmt: skip
     attempts: int = Field(
