@@ -12,6 +12,7 @@ and then the others to theirs, so that one push moves one joint. Where that lead
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -54,17 +55,22 @@ class GlobalPlan:
         In the order of growth, those that led nowhere included. The plan goes along paths of some, one after the other.
     is_free : (N + 1,) array of bool
         Instants between grasps.
-    replay : Replay
-        Of the whole plan with the unsmoothed model.
     status : str
         "reached", or why not: "nodes", "stuck", "interrupted".
+    problem : Problem
+        What it is a plan of.
     """
 
     plan: Plan
     trees: tuple[GrownTree, ...]
     is_free: NDArray[np.bool_]
-    replay: Replay
     status: str
+    problem: Problem
+
+    @cached_property
+    def replay(self) -> Replay:
+        """The whole plan replayed with the unsmoothed model, when it is asked for: a seventh of what trees cost."""
+        return replay(self.problem, self.plan)
 
     @property
     def is_valid(self) -> bool:
@@ -97,6 +103,26 @@ def plan_globally(
         except (InputError, PlanError):  # in this order no tree begins; all at once one may
             pass
     return plan_at_once(planner, seed, nodes, start, progress)
+
+
+def plan_due(
+    planner: TreePlanner, seed: int, nodes: int | None = None, *, start: tuple[FloatArray, FloatArray]
+) -> GlobalPlan:
+    """Plan what is due from (q, u): coordinates that come first as long as they are far from their goals, else all.
+
+    For a plan that is played in parts: where the first ones miss, what was planned to come after them is of no use.
+
+    Raises
+    ------
+    InputError, PlanError
+        As `TreePlanner.grow`.
+    """
+    if is_first_due(planner.problem, start[0]):
+        try:
+            return _plan_first(planner, seed, nodes, start, None, start[0])
+        except (InputError, PlanError):
+            pass
+    return plan_at_once(planner, seed, nodes, start, None)
 
 
 def is_first_due(problem: Problem, q: FloatArray) -> bool:
@@ -145,12 +171,10 @@ def _one_after_the_other(
         The first ones do not arrive.
     """
     problem, count = planner.problem, planner.problem.file.rrt.nodes if nodes is None else nodes
-    one = plan_at_once(TreePlanner(with_first_alone(problem, q)), seed, count, start, progress)
+    one = _plan_first(planner, seed, count, start, progress, q)
     left = count - sum(len(grown.tree.q) for grown in one.trees)
-    if one.status != "reached" or left < 1:
-        raise PlanError(
-            f"{problem.path}: the coordinates {', '.join(problem.file.search.first)} do not arrive: {one.status}"
-        )
+    if left < 1:
+        raise PlanError(f"{problem.path}: no nodes are left for the coordinates that come after the first")
     end = (one.plan.q[-1], one.plan.u[-1])
     other = plan_at_once(planner, seed + SEED_STEP * len(one.trees), left, end, progress)
     trees = (*one.trees, *other.trees)
@@ -163,7 +187,30 @@ def _one_after_the_other(
         {**provenance(problem, trees, seed), FREE_S: free_s},
     )  # fmt: skip
     is_free = np.concatenate([one.is_free, other.is_free[1:]])
-    return GlobalPlan(plan, trees, is_free, replay(problem, plan), other.status)
+    return GlobalPlan(plan, trees, is_free, other.status, problem)
+
+
+def _plan_first(
+    planner: TreePlanner,
+    seed: int,
+    nodes: int | None,
+    start: tuple[FloatArray, FloatArray] | None,
+    progress: Callable[[int, float], None] | None,
+    q: FloatArray,
+) -> GlobalPlan:
+    """Plan the coordinates of `first` alone from q (n_q,) on.
+
+    Raises
+    ------
+    PlanError
+        They do not arrive.
+    """
+    problem = planner.problem
+    found = plan_at_once(TreePlanner(with_first_alone(problem, q)), seed, nodes, start, progress)
+    if found.status != "reached":
+        names = ", ".join(problem.file.search.first)
+        raise PlanError(f"{problem.path}: the coordinates {names} do not arrive: {found.status}")
+    return found
 
 
 def plan_at_once(
@@ -247,7 +294,7 @@ def _unsmoothed(problem: Problem) -> ContactDynamics:
 def _finish(motion: Motion, trees: tuple[GrownTree, ...], seed: int, status: str) -> GlobalPlan:
     plan = _build_plan(motion, trees, seed)
     is_free = np.array([False, *motion.rows.is_free])
-    return GlobalPlan(plan, trees, is_free, replay(motion.planner.problem, plan), status)
+    return GlobalPlan(plan, trees, is_free, status, motion.planner.problem)
 
 
 def replay(problem: Problem, plan: Plan) -> Replay:

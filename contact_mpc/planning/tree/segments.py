@@ -26,7 +26,7 @@ from contact_mpc.dynamics.analysis.overlap import without_overlap
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
 from contact_mpc.errors import InputError, PlanError
 from contact_mpc.model.kinematic_tree import REVOLUTE
-from contact_mpc.planning.tree.plan import FREE_S, plan_globally
+from contact_mpc.planning.tree.plan import FREE_S, GlobalPlan, plan_due
 from contact_mpc.planning.tree.planner import TreePlanner
 from contact_mpc.planning.tree.problem import Problem, lost_object, with_goal, with_tolerances
 from contact_mpc.settings.arrays import FloatArray
@@ -162,6 +162,7 @@ class TreeSegments:
             min(config.most_mm, problem.file.tolerance_mm),
         )
         self._parts: list[Part] = []
+        self._end = problem.configuration(problem.goal_u)  # where the last of them shall lead, n_q
         self._seed, self._mends_left = 0, self._config.mends
         self._plans = 1
         self._released: FloatArray | None = None  # of the command in force, by the first part of a new plan
@@ -177,6 +178,7 @@ class TreeSegments:
         self._aim = self._released = None
         self._search_left = self._search_nodes
         self._parts, self._seed = self._split(plan), int(plan.provenance.get("seed", 0))
+        self._end = self.problem.configuration(self.problem.goal_u)
 
     def next_segment(self, q: FloatArray, u: FloatArray) -> Segment | None:
         """Return the part that is due from the state q (n_q,) under the command u (n_a,); None at the goal."""
@@ -223,10 +225,10 @@ class TreeSegments:
 
     def _corrected(self, physics: Physics, q: FloatArray, u: FloatArray) -> Segment:
         """Return the next part as corrected in physics; where it fails there, that of a new plan, or the least bad."""
-        goal = self.problem.configuration(self.problem.goal_u)
         most = max(self._config.refusals, self._config.last_refusals)
         least, best = 1.0 if self._plans_again else np.inf, Segment(None)
         best_parts: list[Part] = []
+        best_end = self._end
         failed, reason = 0, ""
         for count in range(most if self._plans_again else 1):
             if count >= self._config.refusals and best.plan is not None:
@@ -234,7 +236,7 @@ class TreeSegments:
             if count > 0 and (reason := self._plan_again(q, u)):
                 break
             part = self._parts.pop(0)
-            target = part.plan.q[-1] if self._parts else goal
+            target = part.plan.q[-1] if self._parts else self._end
             enough = self._config.free_rad if part.is_free else self._enough()
             plan = self._shifted(part, u)
             plan = physics.arriving(plan) if part.is_free else plan
@@ -244,15 +246,18 @@ class TreeSegments:
             if left < least:
                 note = f"{self._describe(part)}, {_foretold(found)}"
                 self._aim = target
-                least, best, best_parts = left, self._hand_out(found.plan, part.is_free, note), self._parts
+                least, best = left, self._hand_out(found.plan, part.is_free, note)
+                best_parts, best_end = self._parts, self._end
             if left <= self._config.left:
                 break
-        self._parts = best_parts
+        self._parts, self._end = best_parts, best_end
         return best if best.plan is not None else Segment(None, reason=_failure(failed, reason))
 
     def _enough(self) -> float:
         """Return the error of a part in a grasp that is left as it is."""
-        return self._config.held_rad if self._parts else self._config.last_rad
+        goal = self.problem.configuration(self.problem.goal_u)
+        is_last = not self._parts and object_distance(self.problem, self._end, goal) == 0.0
+        return self._config.last_rad if is_last else self._config.held_rad
 
     def _hand_out(self, plan: Plan, is_free: bool, note: str) -> Segment:
         return Segment(plan, self._is_tracked and not is_free, rest_s=self._config.rest_s, note=note)
@@ -272,7 +277,8 @@ class TreeSegments:
 
     def _mended(self, q: FloatArray, u: FloatArray, target: FloatArray) -> Corrected | None:
         """Return commands by which the present grasp brings the object to that of a target; None where it cannot."""
-        if self._physics is None or self._mends_left == 0:
+        is_near = object_distance(self.problem, q, target) <= self._config.piece_rad
+        if self._physics is None or self._mends_left == 0 or not is_near:
             return None
         self._mends_left -= 1
         times_s = np.linspace(0.0, self._config.mend_s, 4)
@@ -297,33 +303,35 @@ class TreeSegments:
                 return f"the {self._search_nodes} nodes that trees of one motion may have are used up"
             self._seed += SEED_STEP
             try:
-                plan = self._grow(start)
+                found = self._grow(start)
             except (InputError, PlanError) as refusal:
                 reason = str(refusal)
                 continue
+            plan = found.plan
             error = object_distance(self.problem, plan.q[-1], goal)
             if len(plan.times_s) < 2 or error >= left:
                 reason = reason or "no tree gets nearer to the goal"
                 continue
             self._parts, self._released = self._split(plan), u - start[1]
+            self._end = found.problem.configuration(found.problem.goal_u)
             self._plans += 1
             return ""
         return reason
 
-    def _grow(self, start: tuple[FloatArray, FloatArray]) -> Plan:
+    def _grow(self, start: tuple[FloatArray, FloatArray]) -> GlobalPlan:
         """Return the plan of trees from (q, u); near the goal they share the nodes that are left."""
         assert self._planner is not None
         rrt, least = self._planner.problem.file.rrt, self._planner.problem.file.search.least_charge
         self._search_left -= least  # where it is refused
         if self._nodes_left is None:
-            found = plan_globally(self._planner, self._seed, start=start)
+            found = plan_due(self._planner, self._seed, start=start)
         else:
             nodes = min(self._nodes_left, rrt.nodes)
             self._nodes_left -= least
-            found = plan_globally(self._planner, self._seed, nodes, start=start)
+            found = plan_due(self._planner, self._seed, nodes, start=start)
             self._nodes_left -= sum(len(grown.tree.q) for grown in found.trees)
         self._search_left -= sum(max(least, len(grown.tree.q)) for grown in found.trees)
-        return found.plan
+        return found
 
     def _split(self, plan: Plan) -> list[Part]:
         """Return the parts of a plan; where physics corrects them, long ones in pieces."""

@@ -30,6 +30,7 @@ class Steering:
         self.problem, self.model = problem, model
         given = {"h_s": model.h, "limit_margin_rad": problem.file.rrt.limit_margin_rad, **problem.file.refinement}
         self.config = validate(TrajoptConfig, {**DEFAULTS, **given}, f"{problem.path}: refinement")
+        self._followed: dict[tuple[bytes, ...], FloatArray | None] = {}  # paths of one tree share segments
 
     def straight_way(self, q: FloatArray, target: FloatArray, distance: float) -> FloatArray:
         """Return q_ref (T + 1, n_q) from q to the object of target, so far apart in rad, slow at both ends."""
@@ -48,8 +49,12 @@ class Steering:
         They stay near `first` (T, n_a), which the optimisation starts from, or near u.
         """
         u_ref = np.tile(u, (len(way) - 1, 1)) if first is None else first
-        found = optimise_commands(self.problem.system, self.model, TrackingProblem(q, u, way, u_ref), self.config)
-        return found.horizon.u.copy() if found.is_feasible else None
+        key = (q.tobytes(), u.tobytes(), way.tobytes(), u_ref.tobytes())
+        if key not in self._followed:
+            tracking = TrackingProblem(q, u, way, u_ref)
+            found = optimise_commands(self.problem.system, self.model, tracking, self.config)
+            self._followed[key] = found.horizon.u.copy() if found.is_feasible else None
+        return self._followed[key]
 
 
 def divide_commands(commands: FloatArray, before: FloatArray, most_rad: float) -> FloatArray:

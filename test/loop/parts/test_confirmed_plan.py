@@ -82,7 +82,7 @@ def test_what_no_plan_leads_on_from_is_kept_and_told(
     def refuse(*_args: object, **_kwargs: object) -> None:
         raise PlanError("no tree")
 
-    monkeypatch.setattr(segments, "plan_globally", refuse)
+    monkeypatch.setattr(segments, "plan_due", refuse)
     done = confirm(problem, push(problem), physics)
     assert not done.is_confirmed and done.reason == "no tree"
     assert done.plan.provenance["confirmed"] is False and len(done.plan.times_s) > 2

@@ -13,7 +13,7 @@ from contact_mpc.planning.tree import plan as global_plan
 from contact_mpc.planning.tree.frontier import Place, grasp_of
 from contact_mpc.planning.tree.growth.regrasp_motion import FREE_STEP_RAD
 from contact_mpc.planning.tree.motion import Motion
-from contact_mpc.planning.tree.plan import FREE_S, GlobalPlan, is_first_due, plan_globally, with_first_alone
+from contact_mpc.planning.tree.plan import FREE_S, GlobalPlan, is_first_due, plan_due, plan_globally, with_first_alone
 from contact_mpc.planning.tree.planner import TreePlanner
 from contact_mpc.planning.tree.problem import Problem, load_problem
 from contact_mpc.task.plan import load_plan, save_plan
@@ -178,3 +178,26 @@ def test_what_comes_first_and_the_rest_are_one_plan_and_where_it_fails_all_move_
     np.testing.assert_array_equal(done.plan.u[steps + 1 :], one.u[1:])
     free_s = np.array(one.provenance[FREE_S])
     np.testing.assert_allclose(done.plan.provenance[FREE_S], np.vstack([free_s, free_s + end_s]))
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_what_is_due_is_the_first_alone_and_all_at_once_where_it_does_not_arrive(
+    found: GlobalPlan, monkeypatch: pytest.MonkeyPatch, arrives: bool
+) -> None:
+    door = load_problem("allegro_door")
+    planner, goals = TreePlanner(door), []
+
+    def plan_part(planner: TreePlanner, seed: int, nodes: object, start: object, progress: object) -> GlobalPlan:
+        goals.append(planner.problem.goal_u)
+        return replace(found, status="reached" if arrives else "nodes", problem=planner.problem)
+
+    monkeypatch.setattr(global_plan, "plan_at_once", plan_part)
+    q = door.configuration(np.array([-0.1, 0.3]))
+    start = (q, q[door.system.n_q_u :])
+    done = plan_due(planner, 0, start=start)
+    assert done.plan is found.plan  # one stage, not two in a row
+    np.testing.assert_allclose(goals, [[-0.1, door.goal_u[1]], *([] if arrives else [door.goal_u])])
+    np.testing.assert_allclose(done.problem.goal_u, goals[-1])
+    q = door.configuration(np.array([-0.1, door.goal_u[1]]))
+    plan_due(planner, 0, start=(q, start[1]))
+    np.testing.assert_allclose(goals[-1], door.goal_u)

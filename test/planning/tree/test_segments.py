@@ -100,7 +100,7 @@ def test_plan_is_left_where_the_object_is_elsewhere_and_no_plan_is_told(
         starts.append((seed, start[0]))
         raise PlanError("no tree")
 
-    monkeypatch.setattr(segments, "plan_globally", refuse)
+    monkeypatch.setattr(segments, "plan_due", refuse)
     planner = TreeSegments(problem)
     plan = make_plan(problem, [(0.0, 2.0)])
     planner.begin(plan)
@@ -123,7 +123,7 @@ def test_new_plan_begins_out_of_what_nominal_shapes_overlap(problem: Problem, mo
         starts.append(start[0])
         raise PlanError("no tree")
 
-    monkeypatch.setattr(segments, "plan_globally", refuse)
+    monkeypatch.setattr(segments, "plan_due", refuse)
     system, file = problem.system, problem.file
     dynamics = ContactDynamics(system, "socp", h_s=file.rrt.h_s, friction=file.friction)
     q = problem.configuration(problem.start_u, problem.start_a)
@@ -146,7 +146,7 @@ def test_new_plan_begins_out_of_what_nominal_shapes_overlap(problem: Problem, mo
 def test_no_plan_is_searched_for_an_object_that_is_lost(
     problem: Problem, monkeypatch: pytest.MonkeyPatch, thrown: tuple[int, float]
 ) -> None:
-    monkeypatch.setattr(segments, "plan_globally", lambda *_args, **_kwargs: pytest.fail("a tree is grown"))
+    monkeypatch.setattr(segments, "plan_due", lambda *_args, **_kwargs: pytest.fail("a tree is grown"))
     planner = TreeSegments(problem, physics=Engine(left=0.0))
     plan = make_plan(problem, [])
     planner.begin(plan)
@@ -194,10 +194,10 @@ def test_grasp_mends_an_error_before_a_new_plan_is_made_and_no_more_often_than_a
     def refuse(*_args: object, **_kwargs: object) -> None:
         raise PlanError("no tree")
 
-    monkeypatch.setattr(segments, "plan_globally", refuse)
+    monkeypatch.setattr(segments, "plan_due", refuse)
     plan = make_plan(problem, [])
     away = plan.q[0].copy()
-    away[2] += 2.0 * PARTS.off_rad
+    away[2] -= 2.0 * PARTS.off_rad
     planner = TreeSegments(problem, physics=Engine(left=0.9 * PARTS.mended))
     planner.begin(plan)
     for _ in range(PARTS.mends):
@@ -215,16 +215,45 @@ def test_an_object_that_went_further_than_its_plan_is_not_brought_back(
     def refuse(*_args: object, **_kwargs: object) -> None:
         raise PlanError("no tree")
 
-    monkeypatch.setattr(segments, "plan_globally", refuse)
+    monkeypatch.setattr(segments, "plan_due", refuse)
     plan, goal = make_plan(problem, []), problem.configuration(problem.goal_u)
-    for turn, aim in ((2.0 * PARTS.off_rad, goal), (-2.0 * PARTS.off_rad, plan.q[0])):
+
+    def mended_to(turn: float, piece_rad: float) -> list[np.ndarray]:
         engine, away = Engine(left=0.9 * PARTS.mended), plan.q[0].copy()
         away[2] += np.sign(goal[2]) * turn
-        planner = TreeSegments(problem, physics=engine)
+        file = problem.file.model_copy(update={"parts": PartsConfig(piece_rad=piece_rad)})
+        planner = TreeSegments(replace(problem, file=file), physics=engine)
         planner.begin(plan)
         segment = planner.next_segment(away, plan.u[0])
-        assert segment is not None and segment.plan is not None
-        np.testing.assert_array_equal(engine.targets[-1][0], aim)
+        assert segment is not None and (segment.plan is not None or segment.reason == "no tree")
+        return [target for target, _ in engine.targets]
+
+    np.testing.assert_array_equal(mended_to(-2.0 * PARTS.off_rad, 0.5), [plan.q[0]])
+    np.testing.assert_array_equal(mended_to(2.0 * PARTS.off_rad, 10.0), [goal])
+    assert not mended_to(2.0 * PARTS.off_rad, 0.5)  # too far for one motion of the grasp
+
+
+def test_a_stage_ends_at_its_own_goal_and_need_not_end_as_near_as_the_last(
+    problem: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Coordinates that come first are planned alone where a plan has missed; the others wait."""
+    plan, half = make_plan(problem, []), problem.goal_u.copy()
+    half[2] *= 0.5
+    stage = replace(problem, goal_u=half)
+
+    def grow(_planner: object, seed: int, start: tuple[np.ndarray, np.ndarray]) -> SimpleNamespace:
+        return SimpleNamespace(plan=plan, problem=stage, trees=[])
+
+    monkeypatch.setattr(segments, "plan_due", grow)
+    engine, q = Engine(left=0.0), plan.q[0].copy()
+    planner = TreeSegments(problem, physics=engine)
+    planner.begin(plan)
+    q[2] -= 2.0 * PARTS.piece_rad
+    while (segment := planner.next_segment(q, plan.u[0])) is not None and segment.plan is not None:
+        q = engine.targets[-1][0]
+    assert segment is not None and segment.reason == "no tree gets nearer to the goal"  # the plan ends at 1 rad
+    np.testing.assert_array_equal(q, stage.configuration(half))
+    assert engine.targets[-1][1] == PARTS.held_rad
 
 
 def test_grasp_goes_on_pressing_as_it_does_and_free_fingers_end_where_the_plan_has_them(problem: Problem) -> None:
@@ -250,9 +279,9 @@ def test_other_plans_are_tried_where_a_part_fails_in_physics_and_what_leads_away
 
     def again(_planner: object, seed: int, start: tuple[np.ndarray, np.ndarray]) -> SimpleNamespace:
         seeds.append(seed)
-        return SimpleNamespace(plan=plan, trees=[])
+        return SimpleNamespace(plan=plan, problem=problem, trees=[])
 
-    monkeypatch.setattr(segments, "plan_globally", again)
+    monkeypatch.setattr(segments, "plan_due", again)
     planner.begin(plan)
     segment = planner.next_segment(plan.q[0], plan.u[0])
     assert segment is not None and (segment.plan is not None) == is_played
@@ -266,7 +295,7 @@ def test_plans_that_fail_are_told_from_states_that_no_tree_begins_at(
     def refuse(planner: object, seed: int, start: tuple[np.ndarray, np.ndarray]) -> SimpleNamespace:
         raise PlanError("no tree")
 
-    monkeypatch.setattr(segments, "plan_globally", refuse)
+    monkeypatch.setattr(segments, "plan_due", refuse)
     planner = TreeSegments(problem, physics=Engine(left=10.0))
     plan = make_plan(problem, [])
     planner.begin(plan)
@@ -288,9 +317,9 @@ def test_trees_near_the_goal_share_few_nodes(
         allowed.append(nodes)
         if is_refused:
             raise PlanError("no tree")
-        return SimpleNamespace(plan=plan, trees=[SimpleNamespace(tree=SimpleNamespace(q=np.zeros((grows, 1))))])
+        return SimpleNamespace(plan=plan, problem=problem, trees=[SimpleNamespace(tree=SimpleNamespace(q=np.zeros((grows, 1))))])
 
-    monkeypatch.setattr(segments, "plan_globally", grow)
+    monkeypatch.setattr(segments, "plan_due", grow)
     config = PartsConfig(near_nodes=400, attempts=100, searches=100.0)
     near = replace(problem, file=problem.file.model_copy(update={"parts": config}))
     planner = TreeSegments(near)
@@ -315,9 +344,9 @@ def test_a_motion_ends_where_its_trees_are_used_up_and_says_so(
 
     def grow(_planner: object, seed: int, start: tuple[np.ndarray, np.ndarray]) -> SimpleNamespace:
         grown.append(seed)
-        return SimpleNamespace(plan=plan, trees=[SimpleNamespace(tree=SimpleNamespace(q=np.zeros((grows, 1))))])
+        return SimpleNamespace(plan=plan, problem=problem, trees=[SimpleNamespace(tree=SimpleNamespace(q=np.zeros((grows, 1))))])
 
-    monkeypatch.setattr(segments, "plan_globally", grow)
+    monkeypatch.setattr(segments, "plan_due", grow)
     file = problem.file.model_copy(update={"parts": PartsConfig(searches=0.5)})
     planner = TreeSegments(replace(problem, file=file))
     for _ in range(2):  # the next motion has its own
@@ -341,7 +370,7 @@ def test_new_plan_presses_less_where_the_model_would_move_an_object_that_rests(m
         starts.append(start)
         raise PlanError("no tree")
 
-    monkeypatch.setattr(segments, "plan_globally", refuse)
+    monkeypatch.setattr(segments, "plan_due", refuse)
     q = problem.configuration(problem.start_u, problem.start_a)
     gap = 0.01  # between box and pusher, at the start of the problem
     q[n + 1] += gap

@@ -1,6 +1,7 @@
 """Steering: its way is straight and slow at both ends, the joints stay where they are, its commands are divided."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from contact_mpc.dynamics.contact_dynamics import build_model
+from contact_mpc.optimisation.trajectory import OptimisedCommands
+from contact_mpc.planning.tree import steering as steering_module
 from contact_mpc.planning.tree.problem import Problem, load_problem
 from contact_mpc.planning.tree.search_config import SearchConfig
 from contact_mpc.planning.tree.steering import Steering, divide_commands
@@ -40,6 +43,26 @@ def test_steps_follow_the_distance_within_their_bounds(problem: Problem, distanc
     q, goal = problem.configuration(problem.start_u), problem.configuration(problem.goal_u)
     short = steering(problem, radians_per_step=0.1, fewest_steps=4, most_steps=12)
     assert len(short.straight_way(q, goal, distance)) == steps + 1
+
+
+def test_a_way_that_was_followed_is_not_optimised_again(problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, optimise = [], steering_module.optimise_commands
+
+    def count(*args: Any) -> OptimisedCommands:
+        calls.append(args)
+        return optimise(*args)
+
+    monkeypatch.setattr(steering_module, "optimise_commands", count)
+    q, goal = problem.configuration(problem.start_u), problem.configuration(problem.goal_u)
+    one = steering(problem, fewest_steps=2, most_steps=2)
+    u, way = q[problem.system.n_q_u :], one.straight_way(q, goal, 0.1)
+    commands = one.follow(q, u, way)
+    assert commands is not None and len(calls) == 1
+    np.testing.assert_array_equal(one.follow(q, u.copy(), way.copy()), commands)
+    assert len(calls) == 1
+    one.follow(q, u + 1e-12, way)
+    one.follow(q, u, way, commands)
+    assert len(calls) == 3
 
 
 @given(arrays(float, (4, 2), elements=st.floats(-3.0, 3.0)), st.floats(0.01, 5.0))
