@@ -5,7 +5,7 @@ import pytest
 
 from contact_mpc.loop.parts.confirmation import MujocoConfirmation
 from contact_mpc.loop.parts.confirmed_plan import Ways
-from contact_mpc.loop.parts.correction import CorrectionConfig, choose, correct, hat_functions, least_squares_step
+from contact_mpc.loop.parts.correction import CorrectionConfig, correct, hat_functions, least_squares_step, score_rested
 from contact_mpc.planning.tree.problem import Problem, load_problem
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
@@ -123,11 +123,33 @@ def test_changes_grow_until_something_touches(problem: Problem) -> None:
     assert found.error < 0.5 * found.error_before
 
 
-def test_what_ends_well_in_some_draws_and_is_lost_in_others_is_not_chosen() -> None:
-    lucky = [[0.0, 0.0], [0.0, 0.0], [30.0, 0.0], [np.nan, 0.0]]
-    steady = [[0.03, 0.0], [0.0, 0.05], [0.0, -0.05], [0.9, 0.0]]
-    best, error = choose(np.array([lucky, steady]))
-    assert best == 1 and error == pytest.approx(0.05)
+def test_what_ends_well_in_some_draws_and_is_lost_in_others_is_worse_than_what_is_steady() -> None:
+    lucky = np.array([[0.0, 0.0], [0.0, 0.0], [30.0, 0.0], [np.nan, 0.0]])
+    steady = np.array([[0.03, 0.0], [0.0, 0.05], [0.0, -0.05], [0.9, 0.0]])
+    assert score_rested(steady)[0] < score_rested(lucky)[0]
+    assert score_rested(steady)[1] == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("slides_from_m", [0.0, 0.027])
+def test_what_moves_on_when_roll_outs_end_is_told_or_left_for_what_stays(problem: Problem, slides_from_m: float) -> None:
+    """Pushed further than so far, the object slides on by a metre, after roll-outs of many commands have ended."""
+
+    class Slope(Springs):
+        def ways(self, q: FloatArray, plan: Plan, settle_s: float) -> Ways:
+            found = super().ways(q, plan, settle_s)
+            if plan is not given and plan.u[-1, 0] - given.u[-1, 0] > slides_from_m:
+                found.q[:, -1, 0] += 1.0
+            return found
+
+    given = push(problem)
+    target = given.q[0].copy()
+    target[:2] = given.u[-1] + (0.025, 0.0)
+    world = Slope(problem)
+    found = correct(problem, world, given.q[0], given, target, CorrectionConfig(rounds=2))
+    end = world.ways(given.q[0], found.plan, 0.0).q[:, -1, :2]
+    off = np.linalg.norm(end - target[:2], axis=1) / problem.file.rrt.length_m
+    assert found.error == pytest.approx(np.median(off), abs=1e-3)
+    assert (found.error > 1.0) == (slides_from_m == 0.0)
 
 
 def test_corrected_commands_stay_within_the_limits_of_the_joints(problem: Problem) -> None:
