@@ -156,7 +156,7 @@ def _rested(
     before: float,
     settle_s: float,
 ) -> Corrected:
-    """Return the plan that ends nearest to a target once its object rests, of plans with errors (m, draws, n_v_u) before.
+    """Return the plan whose object rests nearest to a target, of plans with errors (m, draws, n_v_u) so far.
 
     The best is rolled out to rest, and so is the next where the object of that one moves on.
     """

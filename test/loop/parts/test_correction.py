@@ -131,7 +131,7 @@ def test_what_ends_well_in_some_draws_and_is_lost_in_others_is_worse_than_what_i
 
 
 @pytest.mark.parametrize("slides_from_m", [0.0, 0.027])
-def test_what_moves_on_when_roll_outs_end_is_told_or_left_for_what_stays(problem: Problem, slides_from_m: float) -> None:
+def test_what_moves_on_when_roll_outs_end_is_told_or_left(problem: Problem, slides_from_m: float) -> None:
     """Pushed further than so far, the object slides on by a metre, after roll-outs of many commands have ended."""
 
     class Slope(Springs):

@@ -31,6 +31,12 @@ def make_plan(problem: Problem, free_s: list[tuple[float, float]], count: int = 
     return Plan(np.arange(float(count)), q, u, zeros, np.zeros((count, 0, 3)), {FREE_S: free_s, "seed": 3})
 
 
+def grown_plan(problem: Problem, plan: Plan, *nodes: int) -> SimpleNamespace:
+    """Return a plan as of trees of so many nodes."""
+    trees = [SimpleNamespace(tree=SimpleNamespace(q=np.zeros((count, 1)))) for count in nodes]
+    return SimpleNamespace(plan=plan, problem=problem, trees=trees)
+
+
 def test_parts_meet_at_the_changes_of_grasp_and_cover_the_plan(problem: Problem) -> None:
     plan = make_plan(problem, [(0.0, 2.0), (4.0, 5.0)])
     parts = split_plan(plan)
@@ -242,7 +248,7 @@ def test_a_stage_ends_at_its_own_goal_and_need_not_end_as_near_as_the_last(
     stage = replace(problem, goal_u=half)
 
     def grow(_planner: object, seed: int, start: tuple[np.ndarray, np.ndarray]) -> SimpleNamespace:
-        return SimpleNamespace(plan=plan, problem=stage, trees=[])
+        return grown_plan(stage, plan)
 
     monkeypatch.setattr(segments, "plan_due", grow)
     engine, q = Engine(left=0.0), plan.q[0].copy()
@@ -279,7 +285,7 @@ def test_other_plans_are_tried_where_a_part_fails_in_physics_and_what_leads_away
 
     def again(_planner: object, seed: int, start: tuple[np.ndarray, np.ndarray]) -> SimpleNamespace:
         seeds.append(seed)
-        return SimpleNamespace(plan=plan, problem=problem, trees=[])
+        return grown_plan(problem, plan)
 
     monkeypatch.setattr(segments, "plan_due", again)
     planner.begin(plan)
@@ -317,7 +323,7 @@ def test_trees_near_the_goal_share_few_nodes(
         allowed.append(nodes)
         if is_refused:
             raise PlanError("no tree")
-        return SimpleNamespace(plan=plan, problem=problem, trees=[SimpleNamespace(tree=SimpleNamespace(q=np.zeros((grows, 1))))])
+        return grown_plan(problem, plan, grows)
 
     monkeypatch.setattr(segments, "plan_due", grow)
     config = PartsConfig(near_nodes=400, attempts=100, searches=100.0)
@@ -344,7 +350,7 @@ def test_a_motion_ends_where_its_trees_are_used_up_and_says_so(
 
     def grow(_planner: object, seed: int, start: tuple[np.ndarray, np.ndarray]) -> SimpleNamespace:
         grown.append(seed)
-        return SimpleNamespace(plan=plan, problem=problem, trees=[SimpleNamespace(tree=SimpleNamespace(q=np.zeros((grows, 1))))])
+        return grown_plan(problem, plan, grows)
 
     monkeypatch.setattr(segments, "plan_due", grow)
     file = problem.file.model_copy(update={"parts": PartsConfig(searches=0.5)})
