@@ -166,7 +166,8 @@ def stored_plan(path: Path, seed: int, folder: Path, is_confirmed: bool = False)
         plan = confirm_best(
             problem, candidates(problem, raw, raw.provenance["seed"]), MujocoConfirmation(problem.system)
         ).plan
-        return _kept(plan, file, cpu_s + time.process_time() - started)
+        record = {**plan.provenance, "is_valid": True, "reason": ""}  # of whichever tree it is
+        return _kept(replace(plan, provenance=record), file, cpu_s + time.process_time() - started)
     found, reason = _first_valid(TreePlanner(problem), seed)
     cpu_s = time.process_time() - started
     if found is None:
@@ -198,8 +199,8 @@ def _first_valid(planner: TreePlanner, seed: int) -> tuple[GlobalPlan | None, st
 
 
 def _is_of(plan: Plan, problem: Problem) -> bool:
-    """Whether a plan was made for a problem as it is now."""
-    is_same = plan.provenance.get("system_digest") == problem.system.digest
+    """Whether a plan was made for a problem as it is now, and kept to its end."""
+    is_same = "is_valid" in plan.provenance and plan.provenance.get("system_digest") == problem.system.digest
     return is_same and plan.provenance.get("parameters") == to_plain(problem.file.model_dump(mode="json"))
 
 

@@ -1,13 +1,20 @@
 """``contact-mpc study execution`` on a push of 3 cm: keys, kept plans, the page, what it refuses."""
 
 import json
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from short_push import write_short_push
 from typer.testing import CliRunner
 
 from contact_mpc.cli.main import build_app
+from contact_mpc.cli.study import execution
+from contact_mpc.planning.tree.problem import Problem
+from contact_mpc.task.plan import Plan
 
 
 @pytest.fixture
@@ -40,6 +47,24 @@ def test_short_push_is_planned_executed_and_shown(problem: Path, tmp_path: Path)
     kept = (tmp_path / "short_push.0.confirmed.npz").stat().st_mtime_ns
     call(*options, "--way", "open_loop")
     assert (tmp_path / "short_push.0.confirmed.npz").stat().st_mtime_ns == kept
+
+
+def test_a_plan_of_another_tree_than_the_first_is_kept_and_read_again(
+    problem: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first does not hold in physics; the study ended in a traceback then."""
+
+    def confirm_second(_problem: Problem, plans: Iterator[Plan], _physics: object) -> SimpleNamespace:
+        return SimpleNamespace(plan=list(islice(plans, 2))[1])
+
+    monkeypatch.setattr(execution, "confirm_best", confirm_second)
+    first, _, _ = execution.stored_plan(problem, 0, tmp_path)
+    plan, cpu_s, reason = execution.stored_plan(problem, 0, tmp_path, is_confirmed=True)
+    assert first is not None and plan is not None and not reason
+    assert plan.provenance["seed"] != first.provenance["seed"]
+    again = execution.stored_plan(problem, 0, tmp_path, is_confirmed=True)
+    assert again[0] is not None and again[1] == cpu_s
+    np.testing.assert_array_equal(again[0].u, plan.u)
 
 
 @pytest.mark.parametrize(
