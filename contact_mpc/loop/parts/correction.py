@@ -143,7 +143,8 @@ def correct(
     finalists = np.argsort(scores, kind="stable")[:FINALISTS]
     found = np.concatenate([errors[finalists], roll(d[finalists], others)], axis=1)
     plans = [replace(plan, u=u) for u in commands(d[finalists])]
-    return _rested(problem, physics, q, plans, found, target, before, config.settle_s)
+    corrected, error = _rested(problem, physics, q, plans, found, target, config.settle_s)
+    return Corrected(corrected, before, error)
 
 
 def _rested(
@@ -153,10 +154,9 @@ def _rested(
     plans: list[Plan],
     errors: FloatArray,
     target: FloatArray,
-    before: float,
     settle_s: float,
-) -> Corrected:
-    """Return the plan whose object rests nearest to a target, of plans with errors (m, draws, n_v_u) so far.
+) -> tuple[Plan, float]:
+    """Return the plan that rests nearest to a target, and how far off; errors (m, draws, n_v_u) are those so far.
 
     The best is rolled out to rest, and so is the next where the object of that one moves on.
     """
@@ -165,14 +165,15 @@ def _rested(
     for k in np.argsort([score for score, _ in expected], kind="stable"):
         ways = physics.ways(q, plans[k], settle_s)
         score, error = score_rested(_errors(problem, ways.q[None, :, -1], target)[0])
-        if score <= expected[k][0] + SETTLED_RAD:
+        stays = score <= expected[k][0] + SETTLED_RAD
+        if stays:
             score, error = expected[k]
         if best is None or score < best[0]:
             best = (score, error, plans[k])
-        if score == expected[k][0]:
+        if stays:
             break
     assert best is not None
-    return Corrected(best[2], before, best[1])
+    return best[2], best[1]
 
 
 def _settling_s(problem: Problem, ways: Ways, plan: Plan, most_s: float) -> float:

@@ -11,6 +11,7 @@ and then the others to theirs, so that one push moves one joint. Where that lead
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -95,14 +96,7 @@ def plan_globally(
     InputError, PlanError
         As `TreePlanner.grow`.
     """
-    problem = planner.problem
-    q = problem.configuration(problem.start_u) if start is None else start[0]
-    if is_first_due(problem, q):
-        try:
-            return _one_after_the_other(planner, seed, nodes, start, progress, q)
-        except (InputError, PlanError):  # in this order no tree begins; all at once one may
-            pass
-    return plan_at_once(planner, seed, nodes, start, progress)
+    return _plan(planner, seed, nodes, start, progress, is_whole=True)
 
 
 def plan_due(
@@ -117,12 +111,27 @@ def plan_due(
     InputError, PlanError
         As `TreePlanner.grow`.
     """
-    if is_first_due(planner.problem, start[0]):
-        try:
-            return _plan_first(planner, seed, nodes, start, None, start[0])
-        except (InputError, PlanError):
-            pass
-    return plan_at_once(planner, seed, nodes, start, None)
+    return _plan(planner, seed, nodes, start, None, is_whole=False)
+
+
+def _plan(
+    planner: TreePlanner,
+    seed: int,
+    nodes: int | None,
+    start: tuple[FloatArray, FloatArray] | None,
+    progress: Callable[[int, float], None] | None,
+    is_whole: bool,
+) -> GlobalPlan:
+    """Plan the coordinates of `first` where they are due, and the others after them where the plan is to be whole."""
+    problem = planner.problem
+    q = problem.configuration(problem.start_u) if start is None else start[0]
+    if is_first_due(problem, q):
+        with suppress(InputError, PlanError):  # in this order no tree begins; all at once one may
+            alone = TreePlanner(with_first_alone(problem, q))
+            one = plan_at_once(alone, seed, nodes, start, progress)
+            if one.status == "reached":
+                return _with_the_others(planner, one, seed, nodes, progress) if is_whole else one
+    return plan_at_once(planner, seed, nodes, start, progress)
 
 
 def is_first_due(problem: Problem, q: FloatArray) -> bool:
@@ -155,23 +164,21 @@ def with_first_alone(problem: Problem, q: FloatArray) -> Problem:
     return build_problem(file, problem.path, problem.system)
 
 
-def _one_after_the_other(
+def _with_the_others(
     planner: TreePlanner,
+    one: GlobalPlan,
     seed: int,
     nodes: int | None,
-    start: tuple[FloatArray, FloatArray] | None,
     progress: Callable[[int, float], None] | None,
-    q: FloatArray,
 ) -> GlobalPlan:
-    """Plan the coordinates of `first` from q (n_q,) on, then the others, and return both as one plan.
+    """Plan the other coordinates from the end of a plan of the first ones, and return both as one plan.
 
     Raises
     ------
     PlanError
-        The first ones do not arrive.
+        No nodes are left for them.
     """
     problem, count = planner.problem, planner.problem.file.rrt.nodes if nodes is None else nodes
-    one = _plan_first(planner, seed, count, start, progress, q)
     left = count - sum(len(grown.tree.q) for grown in one.trees)
     if left < 1:
         raise PlanError(f"{problem.path}: no nodes are left for the coordinates that come after the first")
@@ -188,29 +195,6 @@ def _one_after_the_other(
     )  # fmt: skip
     is_free = np.concatenate([one.is_free, other.is_free[1:]])
     return GlobalPlan(plan, trees, is_free, other.status, problem)
-
-
-def _plan_first(
-    planner: TreePlanner,
-    seed: int,
-    nodes: int | None,
-    start: tuple[FloatArray, FloatArray] | None,
-    progress: Callable[[int, float], None] | None,
-    q: FloatArray,
-) -> GlobalPlan:
-    """Plan the coordinates of `first` alone from q (n_q,) on.
-
-    Raises
-    ------
-    PlanError
-        They do not arrive.
-    """
-    problem = planner.problem
-    found = plan_at_once(TreePlanner(with_first_alone(problem, q)), seed, nodes, start, progress)
-    if found.status != "reached":
-        names = ", ".join(problem.file.search.first)
-        raise PlanError(f"{problem.path}: the coordinates {names} do not arrive: {found.status}")
-    return found
 
 
 def plan_at_once(
