@@ -35,7 +35,8 @@ DEACTIVATION_ORDER = (
 )
 RUN_NODES = ("state_estimator", "trajectory_server", "mpc_tracker", "recorder", "command_bridge", "plant")
 REPLAY_ORDER = ("state_estimator", "mpc_tracker", "command_bridge", "bag_player")
-CONNECT_TIMEOUT_S, CONFIGURE_TIMEOUT_S, ACTIVATE_TIMEOUT_S, REFERENCE_TIMEOUT_S = 240.0, 300.0, 240.0, 120.0
+CONNECT_TIMEOUT_S, ACTIVATE_TIMEOUT_S, REFERENCE_TIMEOUT_S = 240.0, 240.0, 120.0
+CONFIGURE_TIMEOUT_S = 1200.0  # of living nodes: on a new machine they compile, 4 minutes of a core, and may share it
 SLICE_S = 0.02
 
 
