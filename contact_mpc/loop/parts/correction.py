@@ -47,6 +47,8 @@ class CorrectionConfig:
         Random changes per round, and rounds at most.
     spread : float
         Standard deviation of the first random changes, rad or m.
+    most : float
+        Change of a command at most, rad or m: where nothing touches, least squares would go to the joint limits.
     lengths : tuple of float
         Of the step of least squares, to be tried.
     enough_rad : float
@@ -59,6 +61,7 @@ class CorrectionConfig:
     samples: int = 12
     rounds: int = 4
     spread: float = 0.01
+    most: float = 0.3
     lengths: tuple[float, ...] = (0.25, 0.5, 1.0, 1.5)
     enough_rad: float = 0.004
     settle_s: float = 3.0
@@ -112,7 +115,8 @@ def correct(
     uncorrected = _errors(problem, ways.q[None, :, row], target)
 
     def commands(d: FloatArray) -> FloatArray:
-        changes = np.einsum("tk,mka->mta", hats, d.reshape(len(d), config.knots, -1))
+        bounded = np.clip(d, -config.most, config.most)
+        changes = np.einsum("tk,mka->mta", hats, bounded.reshape(len(d), config.knots, -1))
         return np.asarray(np.clip(plan.u + changes, lower, upper))
 
     few, others = slice(physics.few), slice(physics.few, None)

@@ -13,9 +13,11 @@ object is nearer to that than the plan has it.
 New plans start at the measured state and the command in force, so that what presses goes on pressing: at the state
 to which the unsmoothed model comes to rest from there, which has no penetrations left that soft contacts or an
 estimate that is off may show. Where that model, whose friction is the least of plants, moves the object away although
-it rests, the plan starts from a command that presses less, and the joints go there during its first part.
+it rests, or no tree leads nearer to the goal from there, as from a hand that is wedged in, the plan starts from a
+command that presses less, and the joints go there during its first part.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -292,8 +294,8 @@ class TreeSegments:
         if self._planner is None:
             tolerances = (self._config.planned * item for item in self._tolerances)
             self._planner = TreePlanner(with_tolerances(self.problem, *tolerances))
-        start, reason, self._released = self._start(q, u), "", None
-        goal = self._planner.goal
+        starts, reason, self._released = self._starts(q, u), "", None
+        start, goal = next(starts), self._planner.goal
         left = object_distance(self.problem, q, goal)
         self._parts = []
         for _ in range(self._config.attempts):
@@ -305,12 +307,12 @@ class TreeSegments:
             try:
                 found = self._grow(start)
             except (InputError, PlanError) as refusal:
-                reason = str(refusal)
+                reason, start = str(refusal), next(starts, start)
                 continue
             plan = found.plan
             error = object_distance(self.problem, plan.q[-1], goal)
             if len(plan.times_s) < 2 or error >= left:
-                reason = reason or "no tree gets nearer to the goal"
+                reason, start = reason or "no tree gets nearer to the goal", next(starts, start)
                 continue
             self._parts, self._released = self._split(plan), u - start[1]
             self._end = found.problem.configuration(found.problem.goal_u)
@@ -338,12 +340,13 @@ class TreeSegments:
         parts = split_plan(plan)
         return parts if self._physics is None else cut_long(self.problem, parts)
 
-    def _start(self, q: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return where the unsmoothed model comes to rest from (q, u), out of overlaps, and under which command.
+    def _starts(self, q: FloatArray, u: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield where the unsmoothed model comes to rest from (q, u), out of overlaps, and under which command.
 
-        The command is u, or presses less where the object would leave its place. Overlaps that a tree may not begin in
-        are those of nominal shapes with a measured state: the robot gives way. Contacts of the step are linearised, so
-        that its end may overlap again (by 2.04 mm, the bimanual box).
+        The command is u, then ones that press less and less; those by which the object would leave its place are left
+        out, but where all would: then the start is q. Overlaps that a tree may not begin in are those of nominal shapes
+        with a measured state: the robot gives way. Contacts of the step are linearised, so that its end may overlap
+        again (by 2.04 mm, the bimanual box).
         """
         assert self._planner is not None
         system, file = self.problem.system, self.problem.file
@@ -352,9 +355,13 @@ class TreeSegments:
         deepest_m, model = file.parts.start_overlap * file.rrt.deepest_m, self._planner.model
         q = without_overlap(system, model, q, weight, deepest_m)
         dynamics = ContactDynamics(system, "socp", h_s=file.rrt.h_s, friction=file.friction)
-        for share in file.parts.pressing:
-            pressing = q[system.n_q_u :] + share * (u - q[system.n_q_u :]) if share < 1.0 else u
-            result = dynamics.step(q, pressing)
+        q_a = q[system.n_q_u :]
+        commands = [u if share == 1.0 else q_a + share * (u - q_a) for share in file.parts.pressing]
+        rests = False
+        for command in commands:
+            result = dynamics.step(q, command)
             if result.is_converged and object_distance(self.problem, result.q_next, q) <= file.parts.off_rad:
-                return without_overlap(system, model, result.q_next.copy(), weight, deepest_m), pressing
-        return q, u
+                rests = True
+                yield without_overlap(system, model, result.q_next.copy(), weight, deepest_m), command
+        if not rests:
+            yield from ((q, command) for command in commands)

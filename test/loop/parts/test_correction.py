@@ -162,6 +162,23 @@ def test_corrected_commands_stay_within_the_limits_of_the_joints(problem: Proble
     assert found.error < found.error_before
 
 
+def test_commands_are_not_changed_at_will_where_an_object_hardly_answers(problem: Problem) -> None:
+    class Weak(Springs):
+        """The object follows a thousandth of a command, so that least squares ask for metres."""
+
+        def ends(self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, draws: slice) -> FloatArray:
+            ends = np.tile(q, (len(u), 2, 1))
+            ends[:, :, :2] += 1e-3 * (u[:, -1] - plan.u[-1])[:, None]
+            return ends[:, draws]
+
+    plan, config = push(problem), CorrectionConfig()
+    target = plan.q[0].copy()
+    target[0] += 0.05
+    found = correct(problem, Weak(problem), plan.q[0], plan, target)
+    assert found.error < found.error_before
+    assert 0.0 < np.abs(found.plan.u - plan.u).max() <= config.most + 1e-12
+
+
 def test_hat_functions_leave_the_start_and_reach_one_each() -> None:
     hats = hat_functions(np.linspace(0.0, 3.0, 7), 3)
     np.testing.assert_allclose(hats[0], 0.0)

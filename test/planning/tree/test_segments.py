@@ -391,6 +391,31 @@ def test_new_plan_presses_less_where_the_model_would_move_an_object_that_rests(m
     assert pressed[1] < u[1] - 0.1
 
 
+def test_new_plan_presses_less_where_no_tree_leads_on_from_what_presses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a hand that is wedged in; what is no longer pressed is let go during the first part."""
+    problem, starts = load_problem("planar_pushing"), []
+    n, plan = problem.system.n_q_u, make_plan(load_problem("planar_hand_ball"), [])
+
+    def grow(planner: object, seed: int, start: tuple[np.ndarray, np.ndarray]) -> SimpleNamespace:
+        starts.append(start)
+        if len(starts) < PARTS.attempts:
+            raise PlanError("no tree")
+        q = np.tile(problem.configuration(problem.goal_u, start[0][n:]), (2, 1))
+        u = np.tile(start[1], (2, 1))
+        way = Plan(np.array([0.0, 1.0]), q, u, np.zeros_like(u), np.zeros((2, 0, 3)), {"free_s": []})
+        return grown_plan(problem, way, 10)
+
+    monkeypatch.setattr(segments, "plan_due", grow)
+    q, lead = problem.configuration(problem.start_u, problem.start_a), 0.01
+    planner = TreeSegments(problem)
+    planner.begin(plan)
+    segment = planner.next_segment(q, q[n:] + lead)
+    shares = [(pressed - q[n:]) / lead for _, pressed in starts]
+    np.testing.assert_allclose(shares, np.tile(PARTS.pressing, (2, 1)).T, atol=1e-9)
+    assert segment is not None and segment.plan is not None
+    np.testing.assert_allclose(segment.plan.u[[0, -1]] - q[n:], [[lead, lead], [0.0, 0.0]], atol=1e-9)
+
+
 def test_what_a_new_plan_does_not_press_is_let_go_during_its_first_part(problem: Problem) -> None:
     (part,) = split_plan(make_plan(problem, []))
     released = np.full(part.plan.u.shape[1], 0.05)
