@@ -19,6 +19,7 @@ command that presses less, and the joints go there during its first part.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice, repeat
 from typing import Protocol
 
 import numpy as np
@@ -294,11 +295,10 @@ class TreeSegments:
         if self._planner is None:
             tolerances = (self._config.planned * item for item in self._tolerances)
             self._planner = TreePlanner(with_tolerances(self.problem, *tolerances))
-        starts, reason, self._released = self._starts(q, u), "", None
-        start, goal = next(starts), self._planner.goal
+        goal, reason = self._planner.goal, ""
         left = object_distance(self.problem, q, goal)
-        self._parts = []
-        for _ in range(self._config.attempts):
+        self._parts, self._released = [], None
+        for start in islice(self._starts(q, u), self._config.attempts):
             if self._nodes_left is not None and self._nodes_left <= 0:
                 return reason or f"{self._config.near_nodes} nodes of trees lead no nearer to the goal"
             if self._search_left <= 0:
@@ -307,12 +307,12 @@ class TreeSegments:
             try:
                 found = self._grow(start)
             except (InputError, PlanError) as refusal:
-                reason, start = str(refusal), next(starts, start)
+                reason = str(refusal)
                 continue
             plan = found.plan
             error = object_distance(self.problem, plan.q[-1], goal)
             if len(plan.times_s) < 2 or error >= left:
-                reason, start = reason or "no tree gets nearer to the goal", next(starts, start)
+                reason = reason or "no tree gets nearer to the goal"
                 continue
             self._parts, self._released = self._split(plan), u - start[1]
             self._end = found.problem.configuration(found.problem.goal_u)
@@ -343,10 +343,10 @@ class TreeSegments:
     def _starts(self, q: FloatArray, u: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Yield where the unsmoothed model comes to rest from (q, u), out of overlaps, and under which command.
 
-        The command is u, then ones that press less and less; those by which the object would leave its place are left
-        out, but where all would: then the start is q. Overlaps that a tree may not begin in are those of nominal shapes
-        with a measured state: the robot gives way. Contacts of the step are linearised, so that its end may overlap
-        again (by 2.04 mm, the bimanual box).
+        The command is u, then ones that press less and less, the last of them for ever; those by which the object would
+        leave its place are left out, but where all would: then the start is q. Overlaps that a tree may not begin in
+        are those of nominal shapes with a measured state: the robot gives way. Contacts of the step are linearised, so
+        that its end may overlap again (by 2.04 mm, the bimanual box).
         """
         assert self._planner is not None
         system, file = self.problem.system, self.problem.file
@@ -357,11 +357,13 @@ class TreeSegments:
         dynamics = ContactDynamics(system, "socp", h_s=file.rrt.h_s, friction=file.friction)
         q_a = q[system.n_q_u :]
         commands = [u if share == 1.0 else q_a + share * (u - q_a) for share in file.parts.pressing]
-        rests = False
+        start: tuple[FloatArray, FloatArray] | None = None
         for command in commands:
             result = dynamics.step(q, command)
             if result.is_converged and object_distance(self.problem, result.q_next, q) <= file.parts.off_rad:
-                rests = True
-                yield without_overlap(system, model, result.q_next.copy(), weight, deepest_m), command
-        if not rests:
+                start = (without_overlap(system, model, result.q_next.copy(), weight, deepest_m), command)
+                yield start
+        if start is None:
             yield from ((q, command) for command in commands)
+            start = (q, commands[-1])
+        yield from repeat(start)

@@ -1,5 +1,7 @@
 """Commands corrected in an engine: the end moves to the target, start and limits stay, what does not help is left."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -59,6 +61,19 @@ def test_push_that_would_miss_is_corrected_in_mujoco(problem: Problem) -> None:
     assert np.array_equal(again.plan.u, found.plan.u)
 
 
+class Answers(Springs):
+    """The object goes by what `answer` makes of the way of the last command from that of a plan."""
+
+    def __init__(self, problem: Problem, plan: Plan, answer: Callable[[FloatArray], FloatArray]) -> None:
+        super().__init__(problem)
+        self._plan, self._answer = plan, answer
+
+    def ends(self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, draws: slice) -> FloatArray:
+        ends = np.tile(q, (len(u), 2, 1))
+        ends[:, :, :2] += self._answer(u[:, -1] - self._plan.u[-1])[:, None]
+        return ends[:, draws]
+
+
 class Drags(Springs):
     """The object creeps on for `rest_s` after the last command; `settled` tells how long roll-outs were held."""
 
@@ -107,19 +122,13 @@ def test_part_that_ends_well_or_does_not_answer_is_left_as_it_is(problem: Proble
 
 
 def test_changes_grow_until_something_touches(problem: Problem) -> None:
-    class Gap(Springs):
-        """The object follows only commands that are further than a gap away."""
-
-        def ends(self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, draws: slice) -> FloatArray:
-            ends = np.tile(q, (len(u), 2, 1))
-            way = u[:, -1] - plan.u[-1]
-            ends[:, :, :2] += (np.sign(way) * np.maximum(np.abs(way) - 0.1, 0.0))[:, None]
-            return ends[:, draws]
+    def beyond_a_gap(way: FloatArray) -> FloatArray:
+        return np.asarray(np.sign(way) * np.maximum(np.abs(way) - 0.1, 0.0))
 
     plan = push(problem)
     target = plan.q[0].copy()
     target[0] += 0.05
-    found = correct(problem, Gap(problem), plan.q[0], plan, target)
+    found = correct(problem, Answers(problem, plan, beyond_a_gap), plan.q[0], plan, target)
     assert found.error < 0.5 * found.error_before
 
 
@@ -163,18 +172,11 @@ def test_corrected_commands_stay_within_the_limits_of_the_joints(problem: Proble
 
 
 def test_commands_are_not_changed_at_will_where_an_object_hardly_answers(problem: Problem) -> None:
-    class Weak(Springs):
-        """The object follows a thousandth of a command, so that least squares ask for metres."""
-
-        def ends(self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, draws: slice) -> FloatArray:
-            ends = np.tile(q, (len(u), 2, 1))
-            ends[:, :, :2] += 1e-3 * (u[:, -1] - plan.u[-1])[:, None]
-            return ends[:, draws]
-
+    """It follows a thousandth of a command, so that least squares ask for metres."""
     plan, config = push(problem), CorrectionConfig()
     target = plan.q[0].copy()
     target[0] += 0.05
-    found = correct(problem, Weak(problem), plan.q[0], plan, target)
+    found = correct(problem, Answers(problem, plan, lambda way: 1e-3 * way), plan.q[0], plan, target)
     assert found.error < found.error_before
     assert 0.0 < np.abs(found.plan.u - plan.u).max() <= config.most + 1e-12
 

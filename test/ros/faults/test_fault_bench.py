@@ -31,7 +31,7 @@ from contact_mpc.task.task import load_task
 MS = 1_000_000
 SIGNS_OF_LOAD = (  # none of the injected kinds leads to these; before one, a tracker that comes too late holds
     *("STATE_RATE", "STATE_DELAYED", "STATE_LOST", "STATE_LATE"),
-    "not active before: HOLD PLAN_",
+    "not active before: HOLD PLAN_HOLD",
 )
 
 
