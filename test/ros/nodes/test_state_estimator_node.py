@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from patience import HANG_S
 
 pytest.importorskip("rclpy")
 
@@ -266,16 +267,25 @@ def test_in_realtime_estimates_follow_the_arrival(make_rig: Callable[..., Any]) 
 
 @pytest.mark.realtime
 def test_joint_states_that_come_too_fast_do_not_keep_poses_waiting(make_rig: Callable[..., Any]) -> None:
+    """Best effort may lose any pose of a busy machine: states go on until enough of the poses among them were taken."""
     realtime = EstimatorRig(make_rig, "realtime")
+    diagnostics = realtime.rig.collect("/diagnostics")
     start_ns, sent = time.monotonic_ns(), Counter[str]()
-    while (now_ns := time.monotonic_ns()) < start_ns + 2_000 * MS:
+
+    def refused() -> int:
+        values = (pair for array in diagnostics[-1:] for pair in array.status[0].values)
+        return next((int(pair.value) for pair in values if pair.key == "refused_messages"), 0)
+
+    while refused() < 20:
+        now_ns = time.monotonic_ns()
         if now_ns >= start_ns + sent["states"] * MS // 3:
             realtime.send_state(T0 + sent["states"] * MS)
             sent["states"] += 1
         if now_ns >= start_ns + sent["poses"] * 20 * MS:
             realtime.send_pose(T0 + sent["poses"] * 60 * MS, p=np.full(3, np.nan))  # counted by the estimator
             sent["poses"] += 1
-    assert realtime.refused() >= 0.7 * sent["poses"]  # at most what best effort loses
+        realtime.rig.stack.spin(0.0)
+        assert now_ns < start_ns + HANG_S * NS_PER_S, f"{refused()} of {sent['poses']} poses taken"
 
 
 def test_joint_states_without_an_end_leave_room_for_poses_and_services() -> None:
