@@ -418,6 +418,8 @@ class BridgeCore:
 
     def _answer(self, t_ns: int, dt_s: float) -> BridgeCommand:
         refused = self._output.request(self._state, dt_s)
+        if np.any(self._output.shares < 1.0):
+            self._warn(Cause.CONTACT_FORCE)
         if refused and self.safety.mode is BridgeMode.ACTIVE:
             self._target.give_up()
             near = self.guard.approach

@@ -114,6 +114,10 @@ class BridgeConfig(BaseModel):
         0.0, "m", "links of the robots are kept so far apart: what would bring them nearer comes to rest; 0: not "
         "watched", ge=0.0, le=1.0,
     )  # fmt: skip
+    contact_force_n: Number = _quantity(
+        0.0, "N", "no end of a robot presses harder than that, beside its weight: setpoint and feed-forward give way; "
+        "0: not limited", ge=0.0, le=1e5,
+    )  # fmt: skip
     effort_fraction: Number = _quantity(0.9, "1", "share of the URDF's effort limit", gt=0.0, le=0.9)
     torque_rate_per_s: Number = _quantity(
         100.0, "1/s", "largest change of the torque, in URDF effort limits per second", ge=1.0, le=1000.0

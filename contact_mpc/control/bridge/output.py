@@ -7,6 +7,7 @@ import numpy as np
 from contact_mpc.control.bridge.clocks import TimeBudget
 from contact_mpc.control.bridge.config import BridgeConfig
 from contact_mpc.control.bridge.fault_response import FaultResponse
+from contact_mpc.control.bridge.guard.contact_force import ContactForce
 from contact_mpc.control.bridge.guard.guard import CommandGuard
 from contact_mpc.control.bridge.joint_impedance import JointImpedance
 from contact_mpc.control.bridge.state_monitor import StateMonitor
@@ -45,6 +46,8 @@ class BridgeOutput:
         The latest command, reused by the next one.
     response : FaultResponse
         Time course of a fault.
+    shares : (n_a,) array
+        What the limit of contact forces left of the latest request, see `ContactForce.shares`.
     """
 
     def __init__(
@@ -55,6 +58,9 @@ class BridgeOutput:
         self.response = FaultResponse(config, system.n_a)
         self._law = JointImpedance(system, config.gravity_compensation == "bridge", config.gain_set)
         self._is_effort = config.command_interface == "effort"
+        limit_n = config.contact_force_n
+        self._contact_force = ContactForce(system, limit_n, self._law.kp) if limit_n else None
+        self.shares = np.ones(system.n_a)
         self._nominal_dt_s = 1.0 / config.rate_hz
         self._no_gravity = np.zeros(system.n_a)
         slack_ns = SIMULATOR_SLACK_NS if config.simulated else SLACK_PERIODS * config.state_period_ns
@@ -90,7 +96,9 @@ class BridgeOutput:
         """
         target, guard, desired = self._target, self._guard, self.command.desired_tau
         target.request(dt_s)
-        refused = guard.pass_setpoint(target.u, target.du, target.rate, dt_s)
+        if self._contact_force is not None:
+            self._press_less(self._contact_force, state)
+        refused = guard.pass_setpoint(target.u, target.du, target.rate, dt_s, self.shares)
         if not self._is_effort:
             desired[:] = target.tau_ff
         else:
@@ -101,6 +109,15 @@ class BridgeOutput:
                     desired -= (1.0 - scale) * self._law.kd * state.dq
         guard.pass_torque(desired, dt_s)
         return refused
+
+    def _press_less(self, limit: ContactForce, state: StateMonitor) -> None:
+        """Move the request towards the measured position until no end presses harder than is allowed."""
+        target, q = self._target, state.q
+        tau_ff = target.tau_ff if self._is_effort else self._no_gravity
+        self.shares[:] = limit.shares(q, target.u, tau_ff)
+        target.u[:] = q + self.shares * (target.u - q)
+        for values in (target.du, target.rate, target.tau_ff):
+            values *= self.shares
 
     def remember(self, state: StateMonitor) -> None:
         """Keep the torque of now and the share of the weight in it, for a fault without a state from here on."""

@@ -7,6 +7,8 @@ Requests may be anything, also NaN, infinite or huge; what comes out is finite a
   jerk limit is set, its acceleration by at most j_max dt wherever the others allow that; a request with a non-finite
   entry or one that jumps, or with `self_distance` one that brings links together, is refused as a whole, and the
   setpoint comes to rest;
+* setpoint and feed-forward: where a contact force is set, nearer to the position, so that no end presses harder
+  (`contact_force`, which the bridge asks before);
 * torque: within a fraction of the joint's effort limit, and changed by at most the torque rate times dt.
 
 Each intervention is counted by kind and joint.
@@ -68,11 +70,14 @@ class CommandGuard:
         if self._self_distance is not None:
             self._self_distance.start_from(self.u)
 
-    def pass_setpoint(self, u: FloatArray, du: FloatArray, rate: FloatArray, dt_s: float) -> bool:
+    def pass_setpoint(
+        self, u: FloatArray, du: FloatArray, rate: FloatArray, dt_s: float, pressed: FloatArray | None = None
+    ) -> bool:
         """Limit a request into `self.u`, `self.du`; returns whether it was refused as a whole.
 
-        See `guard_setpoint` for the request.
+        See `guard_setpoint` for the request. `pressed` (n_a,) are the shares that `ContactForce` left of it.
         """
+        self._clamped[ClampKind.CONTACT_FORCE] = 0 if pressed is None else pressed < 1.0
         if self._self_distance is None:
             return self._limit(u, du, rate, dt_s)
         before = self.u.copy(), self.du.copy(), self.v.copy(), self.a.copy()

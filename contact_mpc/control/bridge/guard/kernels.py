@@ -27,6 +27,7 @@ class ClampKind(IntEnum):
     TORQUE_RATE = 5
     NON_FINITE = 6
     SELF_DISTANCE = 7
+    CONTACT_FORCE = 8
 
 
 _POSITION, _VELOCITY, _ACCELERATION = int(ClampKind.POSITION), int(ClampKind.VELOCITY), int(ClampKind.ACCELERATION)
