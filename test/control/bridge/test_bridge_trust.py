@@ -81,10 +81,13 @@ def test_a_small_lie_about_the_velocity_is_summed_up() -> None:
 @pytest.mark.parametrize(
     ("dq", "cause"), [(0.0, Cause.STATE_MISMATCH), (190.0, Cause.STATE_VELOCITY)], ids=["denied", "told"]
 )
-def test_a_position_that_runs_away_is_a_fault_at_once(dq: float, cause: Cause) -> None:
+def test_a_position_that_runs_away_is_a_fault_at_once_and_to_the_end(dq: float, cause: Cause) -> None:
+    """190 rad/s to 95 rad, whatever the velocities say: a fault from the first message on, and no torque follows."""
     robot = Robot()
-    robot.send(Q + 0.19, np.full(N, dq))
-    assert robot.cause is cause
+    for k in range(1, 501):
+        robot.send(Q + 0.19 * k, np.full(N, dq))
+        assert robot.cause is cause
+    assert np.all(robot.core.guard.tau == 0.0)
 
 
 def test_a_position_that_leaves_its_range_is_a_fault() -> None:
