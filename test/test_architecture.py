@@ -7,7 +7,15 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
-from house_rules import KEPT_NUMBERS, OTHER_BILLIONS, figures_of_the_house, house, private_patches
+from house_rules import (
+    KEPT_NUMBERS,
+    OTHER_BILLIONS,
+    OTHER_WRITERS,
+    direct_writes,
+    figures_of_the_house,
+    house,
+    private_patches,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "contact_mpc"
@@ -249,6 +257,20 @@ def test_nanoseconds_in_a_second_stand_in_one_place() -> None:
         numbers = (node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant))
         is_there = any(type(value) in (int, float) and value == 1e9 for value in numbers)
         assert not is_there or str(path.relative_to(PACKAGE)) in OTHER_BILLIONS, f"{path}: use NS_PER_S"
+
+
+def test_files_are_written_by_what_leaves_the_old_one_where_it_fails() -> None:
+    """`write_text` and `replacing` of settings.file_access; what may write otherwise is in the table, with why."""
+    trees = {str(path.relative_to(PACKAGE)): tree for path, tree in house().trees.items()}
+    found = {name: writes for name, tree in trees.items() if (writes := list(direct_writes(tree)))}
+    assert {name: found[name] for name in found.keys() - OTHER_WRITERS} == {}, "use settings.file_access"
+    assert set(OTHER_WRITERS) <= set(found), "gone: take it out of the table"
+
+
+def test_writes_in_place_are_found() -> None:
+    wrong = ["(a / b).write_text(c)", "p.write_bytes(b)", "open(p, 'wb')", "p.open(mode='a')", "io.open(p, 'r+')"]
+    right = ["write_text(p, c)", "file_access.write_text(p, c)", "p.open('rb')", "open(p)", "p.open(encoding='utf-8')"]
+    assert list(direct_writes(ast.parse("\n".join(wrong + right)))) == wrong
 
 
 def test_tests_replace_nothing_private() -> None:

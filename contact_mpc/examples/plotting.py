@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contact_mpc.errors import ConfigError
+from contact_mpc.settings.file_access import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,5 +92,7 @@ def save(draw: Callable[[], "Figure"], folder: Path, name: str) -> list[Path]:
     with rc_context(STYLE):
         figure = draw()
         for path in paths:
-            figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+            kind = path.suffix.removeprefix(".")
+            with replacing(path) as file:
+                figure.savefig(file, format=kind, metadata={"Date": None} if kind == "svg" else None)
     return paths

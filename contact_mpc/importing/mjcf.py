@@ -14,6 +14,7 @@ import numpy as np
 from contact_mpc.errors import ConfigError, ModelError
 from contact_mpc.model.rotations import quaternion_to_matrix, rpy_from_rotation
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.file_access import write_text
 
 ELLIPSOID_POINTS = 200
 
@@ -188,8 +189,7 @@ class _Writer:
             raise ModelError(f"{self.path}: the mesh of {name.rpartition('_')[0]} is flat, it has no volume") from error
         rows = [f"v {x!r} {y!r} {z!r}" for x, y, z in points.tolist()]
         rows += [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in hull.simplices.tolist()]
-        self.meshes.mkdir(parents=True, exist_ok=True)
-        (self.meshes / name).write_text("\n".join(rows) + "\n")
+        write_text(self.meshes / name, "\n".join(rows) + "\n")
 
     def _add_couplings(self) -> None:
         """Write equalities of two joints as <mimic>; refuse those that close a loop."""

@@ -11,11 +11,12 @@ from contact_mpc.importing.arms.tool import Tool, mount_tool
 from contact_mpc.importing.prepare import JointOptions, prepare_robot
 from contact_mpc.importing.proposals import Gains, propose_base, propose_gains
 from contact_mpc.importing.robot_source import find_robot_file, read_robot
-from contact_mpc.importing.system_file import RobotPart, default_posture, robot_lines, system_text, write_text
+from contact_mpc.importing.system_file import RobotPart, default_posture, robot_lines, system_text
 from contact_mpc.model.fingertips import last_links
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import build_system, load_system
 from contact_mpc.model.system_config import Friction, RobotConfig, SystemConfig
+from contact_mpc.settings.file_access import write_text
 
 OWN_NAME = "system"
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import yaml
@@ -71,12 +70,6 @@ def default_posture(system: System) -> dict[str, float]:
     """Return the middle of every joint's range, rad (m), by name."""
     middle = 0.5 * (system.q_min + system.q_max)
     return {name: round(float(value), 4) for name, value in zip(system.joint_names, middle, strict=True)}
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file and the folders above it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
 
 
 def _word(text: str) -> str:

@@ -16,11 +16,12 @@ from contact_mpc.importing.placement import place_object
 from contact_mpc.importing.prepare import JointOptions
 from contact_mpc.importing.robot import import_robot
 from contact_mpc.importing.robot_source import SUFFIXES, find_robot_file
-from contact_mpc.importing.system_file import TaskPart, system_text, write_text
+from contact_mpc.importing.system_file import TaskPart, system_text
 from contact_mpc.model.fingertips import fingertips_of
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import build_system, load_system
 from contact_mpc.model.system_config import SystemConfig
+from contact_mpc.settings.file_access import write_text
 from contact_mpc.settings.resources import resource
 from contact_mpc.settings.yaml_files import read_yaml, validate
 

@@ -14,6 +14,7 @@ from contact_mpc.model.rotations import rotation_log, rpy_from_rotation
 from contact_mpc.planning.parts import REGRASP, turning_task
 from contact_mpc.planning.tree.problem import Problem, load_problem, with_goal
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.file_access import write_text
 from contact_mpc.settings.resources import resource_names
 from contact_mpc.task.plan import Plan
 from contact_mpc.task.task import FURTHEST_M, LONGEST_S, TREE_PARTS, Goal, TaskConfig, load_task
@@ -93,6 +94,8 @@ def write_plan_task(
     ------
     PlanError
         The start cannot be written as a task: a command outside the joints' limits, or a pose that joints cannot reach.
+    WriteError
+        The file cannot be written.
     """
     system, parts, (q, u) = problem.system, problem.file.parts, (plan.q[0], plan.u[0])
     R, p = system.object_pose(q)
@@ -130,7 +133,7 @@ def write_plan_task(
         file["drop_distance_m"] = min(parts.drop_distance_m + _extent(problem, plan), FURTHEST_M)
     elif turning is not None:
         file["planner"] = dict(turning.planner)
-    path.write_text(yaml.safe_dump(file, sort_keys=False), encoding="utf-8")
+    write_text(path, yaml.safe_dump(file, sort_keys=False))
     task = load_task(path)
     off = float(np.max(np.abs(system.difference(task.start_q, q))))
     if off > SAME:

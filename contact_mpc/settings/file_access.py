@@ -10,6 +10,13 @@ from typing import BinaryIO
 from contact_mpc.errors import ContactMpcError
 
 
+class WriteError(ContactMpcError, OSError):
+    """A file could not be written; what was there before is there still."""
+
+    def __str__(self) -> str:
+        return f"{self.filename}: cannot be written ({self.strerror}); free space, or choose a writable folder"
+
+
 def read_bounded(path: Path, most_bytes: int, error_type: type[ContactMpcError]) -> bytes:
     """Return the content of a file; raises `error_type` where it cannot be read or is longer than `most_bytes`."""
     try:
@@ -31,10 +38,18 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
     Raises
     ------
-    OSError
-        As of any writing.
+    WriteError
+        The disk is full, say: an OSError that the command line prints as one line.
     """
-    path = path.resolve()
+    try:
+        with _replacing(path.resolve()) as file:
+            yield file
+    except OSError as error:
+        raise WriteError(error.errno, error.strerror or str(error), str(path)) from error
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[BinaryIO]:
     if path.exists() and not path.is_file():
         with path.open("wb") as stream:
             yield stream
@@ -56,7 +71,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text as UTF-8 by `replacing`; raises OSError."""
+    """Write a text as UTF-8 by `replacing`; raises WriteError."""
     with replacing(path) as file:
         file.write(text.encode())
 

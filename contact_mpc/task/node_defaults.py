@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from contact_mpc.errors import ConfigError
+from contact_mpc.settings.file_access import write_text
 from contact_mpc.task.derived import derive_nodes
 from contact_mpc.task.task import TaskConfig
 
@@ -50,7 +51,6 @@ def write_node_parameters(task: TaskConfig) -> Path:
         for name, values in default_nodes(task).items()
     }
     text = f"# Derived for {task.path}; its section `nodes` overrides them.\n" + yaml.safe_dump(nodes, sort_keys=False)
-    if not file.is_file() or file.read_text() != text:
-        cache.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
+    if not file.is_file() or file.read_bytes() != text.encode():
+        write_text(file, text)
     return file

@@ -136,6 +136,13 @@ def is_running(pid: int) -> bool:
     return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
+def shared_files(pids: set[int]) -> set[str]:
+    """Return the names in /dev/shm of what these processes made: semaphores of loky, folders of joblib's arrays."""
+    kinds = ("sem.loky-{}-", "joblib_memmapping_folder_{}_", "sem.mp-{}-")
+    begins = tuple(kind.format(pid) for kind in kinds for pid in pids)
+    return {name for name in os.listdir("/dev/shm") if name.startswith(begins)}
+
+
 def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     folder = tmp_path / "pids"
     folder.mkdir()
@@ -146,8 +153,13 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
         workers = [int(name) for name in os.listdir(folder)]
         time.sleep(0.1)
     assert len(workers) == 2
+    family = {process.pid, *workers}
+    assert shared_files(family), "loky names its semaphores by the process that makes them"
     process.send_signal(signal.SIGKILL)
     process.wait()
     while any(is_running(pid) for pid in workers) and time.monotonic() < end_s:
         time.sleep(0.1)
     assert not any(is_running(pid) for pid in workers)
+    while shared_files(family) and time.monotonic() < end_s:  # loky's tracker of them ends last
+        time.sleep(0.1)
+    assert not shared_files(family)

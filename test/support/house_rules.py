@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -54,6 +55,23 @@ OTHER_BILLIONS = {
     *("settings/units.py", "bags/recovery.py", "cli/doctor/machine_checks.py", "settings/machine.py"),
     *("ros/faults/adversary.py", "ros/faults/kinds.py"),
 }
+# What may write other than by settings.file_access, which leaves the old file or the whole new one, and why.
+TEMPORARY = "in a temporary folder of its own, gone with the process or the call"
+OTHER_WRITERS = {
+    "cli/frame/output.py": "standard output",
+    "evaluation/outcome_store.py": "adds lines, and cuts off what was added where that fails",
+    "examples/grasp/bullet.py": TEMPORARY,
+    "examples/grasp/grippers.py": TEMPORARY,
+    "examples/grasp/shadow.py": TEMPORARY,
+    "loop/compile_ahead.py": "a lock without content; what programs say",
+    "planning/push/program/compiled.py": TEMPORARY,
+    "plants/common/hull_files.py": TEMPORARY,
+    "plants/gazebo/server.py": TEMPORARY,
+    "ros/measure/view_bench.py": "what a browser says, while it runs",
+    "ros/stack/processes.py": "what a node says, while it runs",
+    "settings/file_access.py": "it is the way",
+}
+WRITING = re.compile(r"(?=.*[wax+])[rwaxbt+]{1,3}")  # modes of `open`
 
 
 @cache
@@ -83,3 +101,17 @@ def private_patches(tree: ast.AST) -> Iterator[str]:
         for item in targets:
             if isinstance(item, ast.Attribute) and isinstance(item.value, ast.Name) and item.value.id != "self":
                 yield from [item.attr] if item.attr.startswith("_") else []
+
+
+def direct_writes(tree: ast.AST) -> Iterator[str]:
+    """Yield the calls that write to a file in its place: `write_text`, `write_bytes`, `open` to write, as source."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute | ast.Name):
+            continue
+        name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+        is_method = isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) != "file_access"
+        given = [*node.args, *(item.value for item in node.keywords if item.arg == "mode")]
+        modes = [item.value for item in given if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+        is_open = name in ("open", "fdopen", "TemporaryFile", "NamedTemporaryFile")
+        if (is_method and name in ("write_text", "write_bytes")) or (is_open and any(map(WRITING.fullmatch, modes))):
+            yield ast.unparse(node)

@@ -19,6 +19,7 @@ from contact_mpc.commissioning.robot import HeldRobot
 from contact_mpc.errors import ConfigError
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.settings.extras import require_packages
+from contact_mpc.settings.file_access import write_text
 
 DRIVERS = ("none", "mock")
 
@@ -73,11 +74,10 @@ def hardware_check(
         "goal_met": counts["fail"] == 0,
     }  # fmt: skip
     if report is not None:
-        report.mkdir(parents=True, exist_ok=True)
         files = {"hardware_check.md": write_report(robot, system.name, found)}
         files["robot.yaml"] = propose_robot_file(file.model_dump(mode="json", exclude_defaults=True), found)
         for name, text in files.items():
-            (report / name).write_text(text, encoding="utf-8")
+            write_text(report / name, text)
         result |= {"report": str(report / "hardware_check.md"), "robot_file": str(report / "robot.yaml")}
     emit(result, as_json, _table(result))
     raise typer.Exit(0 if result["goal_met"] else EXIT_GOAL_MISSED)

@@ -58,7 +58,7 @@ class Cause(Enum):
     STATE_RATE_OFF = (304, "joint states are off rate_hz by more than rate_tolerance: check driver, network and load")
     SIMULATOR_SLOW = (305, "the simulator falls behind real time, nothing is lost: free the machine, or use lockstep")
     PLAN_STRANGER = (306, "plans of a second publisher are left out: end it, or reset to change to it")
-    CONTACT_FORCE = (307, "the plan asks for more than contact_force_n and gets that much: plan to press less, or raise it")
+    CONTACT_FORCE = (307, "the plan asks for more than contact_force_n and gets that: plan to press less, or raise it")
 
     def __init__(self, number: int, remedy: str) -> None:
         self.number = number
