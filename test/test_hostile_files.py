@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contact_mpc.cli.study.generality import read_kept
-from contact_mpc.errors import ContactMpcError, ModelError
+from contact_mpc.errors import ConfigError, ContactMpcError, ModelError
 from contact_mpc.evaluation.outcome_store import OutcomeStore
 from contact_mpc.evaluation.trial_run import TrialOutcome
 from contact_mpc.importing.mesh_shapes import shapes_of_mesh
@@ -113,6 +113,26 @@ def test_values_of_yaml_files(kind: str, data: st.DataObject, tmp_path: Path) ->
     valid = yaml.safe_load(example(kind).read_text())
     changed = replaced(valid, data.draw(st.sampled_from(places_in(valid))), data.draw(st.sampled_from(WEIRD)))
     check(YAML_READERS[kind], tmp_path / "file.yaml", yaml.safe_dump(changed).encode())
+
+
+@pytest.mark.parametrize("value", ["{}", "[]", "soon", ".nan", "-1", "null"])
+def test_a_start_delay_that_is_no_time_is_one_line(value: str, tmp_path: Path) -> None:
+    text = example("nodes").read_text()
+    assert text.count("start_delay_s: 0.3") == 1
+    (tmp_path / "nodes.yaml").write_text(text.replace("start_delay_s: 0.3", f"start_delay_s: {value}"))
+    with pytest.raises(ConfigError, match=r"nodes\.yaml: .*'start_delay_s'") as caught:
+        load_loop_config(tmp_path / "nodes.yaml")
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("value", [{}, [], "soon", float("nan"), -1.0, None], ids=str)
+def test_a_start_delay_that_no_run_can_wait_is_one_line(value: Any) -> None:
+    pytest.importorskip("rclpy")
+    from contact_mpc.ros.stack.run_parameters import run_duration_s
+
+    with pytest.raises(ConfigError, match=r"trajectory_server\.start_delay_s = .*expected a time in s") as caught:
+        run_duration_s(load_task(NAME), {"trajectory_server": {"start_delay_s": value}})
+    assert len(str(caught.value).splitlines()) == 1
 
 
 @FEW

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from contact_mpc.model.polytopes import Polytopes, build_polytopes
 from contact_mpc.model.rotations import rotation_exp
-from contact_mpc.model.urdf import Joint, Mimic, Pose, Shape, Urdf
+from contact_mpc.model.urdf import Joint, Link, Mimic, Pose, Shape, Urdf
 from contact_mpc.settings.arrays import FloatArray
 
 IntArray = NDArray[np.int64]
@@ -126,31 +126,40 @@ class TreeBuilder:
         self.links: dict[tuple[str, str], tuple[int, Pose]] = {}
 
     def add(self, urdf: Urdf, owner: str, X_WR: Pose, free: bool) -> None:
-        """Add one URDF with its root link at X_WR: welded to the world, or as a free body."""
+        """Add one URDF with its root link at X_WR: welded to the world, or as a free body.
+
+        Joints come depth first, those of one link in the order of the file: that is their order in q.
+        """
+        body, X_BL = WORLD, X_WR
         if free:
             self.bodies.append(_Body(WORLD, FREE, Pose(np.eye(3), np.zeros(3)), np.zeros(3), None, owner))
-            self._add_link(urdf, owner, urdf.root, len(self.bodies) - 1, Pose(np.eye(3), np.zeros(3)))
-        else:
-            self._add_link(urdf, owner, urdf.root, WORLD, X_WR)
+            body, X_BL = len(self.bodies) - 1, Pose(np.eye(3), np.zeros(3))
+        below: dict[str, list[Joint]] = {name: [] for name in urdf.links}
+        for joint in urdf.joints:
+            below[joint.parent].append(joint)
+        self._add_link(urdf.links[urdf.root], owner, body, X_BL)
+        waiting = [(joint, body, X_BL) for joint in reversed(below[urdf.root])]
+        while waiting:
+            joint, parent, X_PL = waiting.pop()
+            body, X_BL = self._add_joint(joint, owner, parent, X_PL)
+            self._add_link(urdf.links[joint.child], owner, body, X_BL)
+            waiting += [(item, body, X_BL) for item in reversed(below[joint.child])]
 
-    def _add_link(self, urdf: Urdf, owner: str, name: str, body: int, X_BL: Pose) -> None:
-        link = urdf.links[name]
-        self.links[owner, name] = (body, X_BL)
-        self.geometries += [Geometry(owner, name, shape, body, X_BL @ shape.X_LG) for shape in link.collisions]
+    def _add_link(self, link: Link, owner: str, body: int, X_BL: Pose) -> None:
+        self.links[owner, link.name] = (body, X_BL)
+        self.geometries += [Geometry(owner, link.name, shape, body, X_BL @ shape.X_LG) for shape in link.collisions]
         if body != WORLD and link.mass > 0.0:
             self.bodies[body].masses.append((link.mass, X_BL.R @ link.p_LC + X_BL.p, X_BL.R @ link.inertia @ X_BL.R.T))
-        for joint in (joint for joint in urdf.joints if joint.parent == name):
-            self._add_joint(urdf, owner, joint, body, X_BL)
 
-    def _add_joint(self, urdf: Urdf, owner: str, joint: Joint, body: int, X_BL: Pose) -> None:
+    def _add_joint(self, joint: Joint, owner: str, body: int, X_BL: Pose) -> tuple[int, Pose]:
+        """Add the body that a joint of a link of `body` moves, if any; return where its child link is."""
         if joint.kind == "fixed":
-            self._add_link(urdf, owner, joint.child, body, X_BL @ joint.X_PJ)
-            return
+            return body, X_BL @ joint.X_PJ
         kind = PRISMATIC if joint.kind == "prismatic" else REVOLUTE
         self.bodies.append(_Body(body, kind, X_BL @ joint.X_PJ, joint.axis, joint, owner))
         if joint.mimic is None:
             self.joints.append(joint)
-        self._add_link(urdf, owner, joint.child, len(self.bodies) - 1, Pose(np.eye(3), np.zeros(3)))
+        return len(self.bodies) - 1, Pose(np.eye(3), np.zeros(3))
 
     def add_fixed(self, name: str, shape: Shape) -> None:
         """Add a shape at rest in the world, at the pose X_LG of the shape."""
@@ -241,7 +250,10 @@ def _dof_kinds(kind: int) -> IntArray:
 
 def _carried(chains: list[list[int]], axis_body: IntArray, axis_kind: IntArray) -> CodeArray:
     """Return `carries`; motion along k carries a where k is in the chain of a's body."""
-    carries = np.array([[k in chains[body] for body in axis_body] for k in range(len(axis_body))])
+    moves = np.zeros((len(axis_body), len(chains)), dtype=np.bool_)
+    for body, axes in enumerate(chains):
+        moves[axes, body] = True
+    carries = moves[:, axis_body]
     earlier = axis_body[:, None] < axis_body[None, :]
     turns = carries & earlier & (axis_kind == REVOLUTE)[:, None]
     shifts = carries & (axis_kind != REVOLUTE)[:, None] & (axis_kind == REVOLUTE)[None, :]

@@ -22,6 +22,7 @@ SHAPES = {"sphere": ("radius",), "box": ("size",), "capsule": ("radius", "length
 NEGATIVE_INERTIA = 1e-6  # of the largest moment: rounding of a file's six numbers
 UNBALANCED_INERTIA = 1e-5  # by which two moments may be less than the third, of that: rounding again
 MOVING_JOINTS = ("revolute", "prismatic", "continuous")
+MOST_COLLISIONS = 2000  # of all links of one file
 WORLD = "world"  # engines have a world of their own: a link of that name is no link to them
 
 
@@ -124,13 +125,16 @@ def read_urdf(path: Path, edit: Callable[[ET.Element], None] | None = None) -> U
     Raises
     ------
     ModelError
-        The file is missing, not XML, not a tree, has an unknown shape, or a joint without limits.
+        The file is missing, not XML, not a tree, has an unknown shape, too many shapes, or a joint without limits.
     """
     robot = parse_robot(path)
     if edit is not None:
         edit(robot)
     for tag in ("link", "joint"):
         _check_names([element.get("name", "") for element in robot.findall(tag)], tag, path)
+    collisions = len(robot.findall("link/collision"))
+    if collisions > MOST_COLLISIONS:
+        raise ModelError(f"{path}: {collisions} collision elements; at most {MOST_COLLISIONS} are allowed")
     links = {element.get("name", ""): _read_link(element, path) for element in robot.findall("link")}
     joints = tuple(_read_joint(element, path) for element in robot.findall("joint"))
     _check_mimics(joints, path)

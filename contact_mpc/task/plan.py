@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from contact_mpc.errors import InputError, PlanError
-from contact_mpc.model.system import System
+from contact_mpc.model.kinematic_tree import FREE, REVOLUTE
+from contact_mpc.model.system import UNIT_QUATERNION_TOLERANCE, System
 from contact_mpc.settings.array_files import read_arrays, write_arrays
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.interpolation import interpolate_rows
@@ -15,6 +16,9 @@ from contact_mpc.version import __version__
 
 FORMAT = "contact_mpc plan 1"
 ARRAYS = ("times_s", "q", "u", "tau_ff", "contact_impulses")
+LONGEST_PLAN_S = 3600.0  # of a file; motions of tasks last 600 s at most, those of trees some more
+FURTHEST_OBJECT_M, MOST_TURNED_RAD = 100.0, 1000.0  # of each coordinate of an object in a file
+MOST_IMPULSE_N_S = 1e6  # of a contact in one step of a file, along an axis: a tonne for 100 s
 EDGE_S = 1e-6  # a held torque changes within this time where a trajectory is linear between its points
 
 
@@ -53,8 +57,10 @@ class Plan:
     tau_ff_held: bool = False
 
     def __post_init__(self) -> None:
-        if self.times_s.ndim != 1 or not self.times_s.size or not np.all(np.diff(self.times_s, prepend=-np.inf) > 0.0):
-            raise InputError(f"plan: times_s must increase and have at least one entry; found {self.times_s}")
+        times_s = self.times_s
+        is_finite = times_s.ndim == 1 and times_s.size > 0 and bool(np.all(np.isfinite(times_s)))
+        if not is_finite or not np.all(np.diff(times_s) > 0.0):
+            raise InputError(f"plan: times_s must be finite and increase, with at least one entry; found {times_s}")
         count = self.times_s.shape[0]
         for name in ARRAYS[1:]:
             array = getattr(self, name)
@@ -126,7 +132,7 @@ def load_plan(path: Path | str, system: System | None = None) -> Plan:
     Raises
     ------
     PlanError
-        The file is missing, not a plan, belongs to another system, or asks for what its joints cannot do.
+        The file is missing, not a plan, belongs to another system, or asks for what its joints and objects cannot do.
     """
     path = Path(path)
     if not path.exists():
@@ -146,12 +152,12 @@ def load_plan(path: Path | str, system: System | None = None) -> Plan:
 
 
 def check_plan(path: Path | str, plan: Plan, system: System) -> None:
-    """Raise PlanError where a plan belongs to another system or asks for what joints cannot do.
+    """Raise PlanError where a plan belongs to another system or asks for what joints or objects cannot do.
 
     path is where it was read from, or what else messages shall name.
     """
     _check_system(path, plan, system)
-    _check_commands(path, system, plan)
+    _check_values(path, system, plan)
 
 
 def _check_system(path: Path | str, plan: Plan, system: System) -> None:
@@ -169,23 +175,68 @@ def _check_system(path: Path | str, plan: Plan, system: System) -> None:
         shape = getattr(plan, name).shape
         if len(shape) != 2 or shape[1] != width:
             raise PlanError(f"{path}: {name} has shape {shape}; expected (n, {width})")
+    if plan.contact_impulses.shape[2:] != (3,):
+        shape = plan.contact_impulses.shape
+        raise PlanError(f"{path}: contact_impulses has shape {shape}; expected (n, contacts, 3)")
 
 
-def _check_commands(path: Path | str, system: System, plan: Plan) -> None:
-    """Refuse commands that no spring at its effort limit explains, and torques beyond twice that limit.
+def _check_values(path: Path | str, system: System, plan: Plan) -> None:
+    """Refuse what no run lasts, what no spring at its effort limit explains, and what no object does.
 
-    Twice: a feed-forward torque is without the robot's weight, which may be as large.
+    A command is as far outside a joint's range as its spring reaches, and the joint as far from its command. Torques
+    and velocities are up to twice their limits: a feed-forward torque is without the robot's weight, which may be as
+    large, and a reference of the velocity may overshoot.
     """
-    reach = system.tau_max_nm / system.kp
-    ranges = {
-        "u": (plan.u, system.q_min - reach, system.q_max + reach, "rad (m)"),
-        "tau_ff": (plan.tau_ff, -2.0 * system.tau_max_nm, 2.0 * system.tau_max_nm, "N m (N)"),
-    }
-    for name, (rows, lower, upper, unit) in ranges.items():
-        outside = np.argwhere((rows < lower) | (rows > upper))
-        if len(outside):
-            k, a = outside[0]
+    reach, tau_max, v_max = system.tau_max_nm / system.kp, 2.0 * system.tau_max_nm, 2.0 * system.v_max
+    q_u, q_a = plan.q[:, : system.n_q_u], plan.q[:, system.n_q_u :]
+    far = _most_of_objects(system)
+    joints, impulses = system.joint_names, np.full(3, MOST_IMPULSE_N_S)
+    _refuse_outside(path, "times_s", plan.times_s, np.zeros(()), np.array(LONGEST_PLAN_S), "s")
+    _refuse_outside(path, "u", plan.u, system.q_min - reach, system.q_max + reach, "rad (m)", joints)
+    _refuse_outside(path, "q", q_a, system.q_min - 2.0 * reach, system.q_max + 2.0 * reach, "rad (m)", joints)
+    _refuse_outside(path, "q", q_u, -far, far, "m (rad, or of a quaternion)")
+    _refuse_outside(path, "tau_ff", plan.tau_ff, -tau_max, tau_max, "N m (N)", joints)
+    if plan.du is not None:
+        _refuse_outside(path, "du", plan.du, -v_max, v_max, "rad/s (m/s)", joints)
+    _refuse_outside(path, "contact_impulses", plan.contact_impulses, -impulses, impulses, "N s")
+    _refuse_quaternions(path, system, plan.q)
+
+
+def _most_of_objects(system: System) -> FloatArray:
+    """Return the largest size (n_q_u,) of each coordinate of the objects: 1 in quaternions."""
+    most = np.full(system.n_q_u, 1.0 + UNIT_QUATERNION_TOLERANCE)
+    for kind, i in zip(system.tree.joint, system.tree.i_q, strict=True):
+        if i >= system.n_q_u:
+            continue
+        if kind == FREE:
+            most[i + 4 : i + 7] = FURTHEST_OBJECT_M
+        else:
+            most[i] = MOST_TURNED_RAD if kind == REVOLUTE else FURTHEST_OBJECT_M
+    return most
+
+
+def _refuse_quaternions(path: Path | str, system: System, q: FloatArray) -> None:
+    """Raise PlanError for the first row (of n, n_q) whose quaternion is none of a rotation, as `System.check_q`."""
+    for i in system.tree.i_q[system.tree.joint == FREE]:
+        norms = np.linalg.norm(q[:, i : i + 4], axis=1)
+        wrong = np.flatnonzero(np.abs(norms - 1.0) > UNIT_QUATERNION_TOLERANCE)
+        if len(wrong):
+            k = wrong[0]
             raise PlanError(
-                f"{path}: {name}[{k}] of joint {system.joint_names[a]} = {rows[k, a]:g} is outside "
-                f"[{lower[a]:.4g}, {upper[a]:.4g}] {unit}, what the joint can follow; plan again"
+                f"{path}: q[{k}, {i}:{i + 4}] has norm {norms[k]:.6g}; a unit quaternion wxyz is needed; plan again"
             )
+
+
+def _refuse_outside(
+    path: Path | str, name: str, rows: FloatArray, lower: FloatArray, upper: FloatArray, unit: str,
+    joints: tuple[str, ...] = (),
+) -> None:  # fmt: skip
+    """Raise PlanError for the first value outside its range, the same in all rows; joints name the columns, if any."""
+    outside = np.argwhere((rows < lower) | (rows > upper))
+    if not len(outside):
+        return
+    at = tuple(int(i) for i in outside[0])
+    place = f"{name}[{at[0]}] of joint {joints[at[1]]}" if joints else f"{name}[{', '.join(map(str, at))}]"
+    low, high = (np.broadcast_to(bound, rows.shape)[at] for bound in (lower, upper))
+    what = "what the joint can follow" if joints else "what a plan may have"
+    raise PlanError(f"{path}: {place} = {rows[at]:g} is outside [{low:.4g}, {high:.4g}] {unit}, {what}; plan again")

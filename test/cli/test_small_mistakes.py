@@ -82,6 +82,25 @@ def test_a_misspelt_task_is_answered_with_the_one_meant() -> None:
     assert code == 2 and "did you mean allegro_ball?" in errors
 
 
+@pytest.mark.parametrize("is_there", [False, True], ids=["missing", "of another kind"])
+@pytest.mark.parametrize("name", ["[/b]", "[red]", "[red]x[/red]/[/b].yaml"])
+@pytest.mark.parametrize(
+    "command", [("show",), ("evaluate",), ("run",), ("plan",), ("run", "planar_hand_ball", "--plan"), ("replay",)]
+)
+def test_a_name_that_is_markup_is_said_as_it_is_in_one_line(
+    command: tuple[str, ...], name: str, is_there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if command == ("replay",):
+        pytest.importorskip("rosbags")
+    monkeypatch.chdir(tmp_path)
+    if is_there:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("'[/b]': '[red]'")
+    code, _, errors = invoke(*command, name)
+    (line,) = (line for line in errors.splitlines() if line)
+    assert code == 2 and line.startswith("error: ") and name in line
+
+
 @pytest.mark.parametrize(
     "command",
     [

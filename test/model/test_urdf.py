@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from contact_mpc.errors import ModelError
-from contact_mpc.model.urdf import Urdf, read_urdf
+from contact_mpc.model.kinematic_tree import TreeBuilder
+from contact_mpc.model.urdf import Pose, Urdf, read_urdf
 
 ARM = """<robot name="arm" xmlns:drake="http://drake.mit.edu">
   <link name="base"/>
@@ -19,6 +20,7 @@ ARM = """<robot name="arm" xmlns:drake="http://drake.mit.edu">
   <joint name="turn" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 0 2"/>
     <limit lower="-1" upper="1.5" effort="3" velocity="4"/></joint>
 </robot>"""
+BALL = '<collision><geometry><sphere radius="1"/></geometry></collision>'
 
 
 @pytest.fixture
@@ -108,6 +110,7 @@ def test_an_axis_of_any_length_is_a_direction(read: Callable, length: float) -> 
         ("<robot", '<?xml version="1.0" encoding="klingon"?><robot', "not valid XML"),
         ("<robot", '<?xml version="1.0" encoding="utf-7"?><robot', "not valid XML"),
         ("</robot>", "".join(f'<link name="l{i}"/>' for i in range(2000)) + "</robot>", "links; at most 1000"),
+        ("</robot>", '<link name="l">' + BALL * 20_000 + "</link></robot>", "20001 collision elements; at most 2000"),
         ('name="turn"', 'name="\u00fc"', "byte 0xfc|not well-formed|invalid token"),
     ],
 )
@@ -117,3 +120,34 @@ def test_hostile_files_are_refused_in_one_line(tmp_path: Path, old: str, new: st
     path.write_bytes(ARM.replace(old, new, 1).encode("latin-1"))
     with pytest.raises(ModelError, match=words):
         read_urdf(path)
+
+
+def test_a_chain_as_long_as_a_file_may_have_links_is_laid_out_from_its_base_to_its_tip(tmp_path: Path) -> None:
+    count, path = 1000, tmp_path / "chain.urdf"
+    joints = (
+        f'<joint name="j{i}" type="{"fixed" if i % 2 else "continuous"}"><origin xyz="0 0 1"/>'
+        f'<parent link="l{i}"/><child link="l{i + 1}"/></joint>'
+        for i in range(count - 1)
+    )
+    links = "".join(f'<link name="l{i}"/>' for i in range(count))
+    path.write_text(f'<robot name="c">{links}{"".join(joints)}</robot>')
+    builder = TreeBuilder()
+    builder.add(read_urdf(path), "chain", Pose(np.eye(3), np.zeros(3)), free=False)
+    assert [joint.name for joint in builder.joints] == [f"j{i}" for i in range(0, count - 1, 2)]
+    assert [body.parent for body in builder.bodies] == list(range(-1, count // 2 - 1))
+    body, X_BL = builder.links["chain", f"l{count - 1}"]
+    assert body == count // 2 - 1
+    np.testing.assert_array_equal(X_BL.p, np.zeros(3))
+
+
+def test_joints_of_a_branched_tree_come_depth_first_in_the_order_of_the_file(tmp_path: Path) -> None:
+    path, pairs = tmp_path / "branched.urdf", ("ab", "ac", "be", "bd", "cf")
+    links = "".join(f'<link name="{name}"/>' for name in "abcdef")
+    joints = "".join(
+        f'<joint name="{a}{b}" type="continuous"><parent link="{a}"/><child link="{b}"/></joint>' for a, b in pairs
+    )
+    path.write_text(f'<robot name="b">{links}{joints}</robot>')
+    builder = TreeBuilder()
+    builder.add(read_urdf(path), "branched", Pose(np.eye(3), np.zeros(3)), free=True)
+    assert [joint.name for joint in builder.joints] == ["ab", "be", "bd", "ac", "cf"]
+    assert [body.parent for body in builder.bodies] == [-1, 0, 1, 1, 0, 4]

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from contact_mpc.errors import InputError, PlanError
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import load_system
+from contact_mpc.settings.array_files import write_arrays
 from contact_mpc.settings.resources import resource
 from contact_mpc.task.plan import ARRAYS, FORMAT, Plan, load_plan, save_plan
 
@@ -129,19 +131,77 @@ def test_file_cut_or_changed_anywhere_never_gives_other_numbers(plan: Plan, plan
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "words"),
+    ("name", "column", "value", "words"),
     [
-        ("u", 50.0, r"u\[2\] of joint left_2 = 50 is outside .* rad"),
-        ("tau_ff", -1e9, r"tau_ff\[2\] of joint left_2 = -1e\+09"),
+        ("u", 1, 50.0, r"u\[2\] of joint left_2 = 50 is outside .* rad"),
+        ("tau_ff", 1, -1e9, r"tau_ff\[2\] of joint left_2 = -1e\+09"),
+        ("q", 4, 1e300, r"q\[2\] of joint left_2 = 1e\+300 is outside .* rad"),
+        ("du", 1, 1e300, r"du\[2\] of joint left_2 = 1e\+300 is outside .* rad/s"),
+        ("q", 0, 1e300, r"q\[2, 0\] = 1e\+300 is outside \[-100, 100\] m"),
+        ("q", 2, -1e300, r"q\[2, 2\] = -1e\+300 is outside \[-1000, 1000\]"),
+        ("contact_impulses", 3, 1e300, r"contact_impulses\[2, 3, 0\] = 1e\+300 is outside .* N s"),
     ],
 )
-def test_commands_that_no_joint_can_follow_are_refused(
-    plan: Plan, planar: System, tmp_path: Path, name: str, value: float, words: str
+def test_a_plan_that_no_joint_or_object_can_follow_is_refused(
+    plan: Plan, planar: System, tmp_path: Path, name: str, column: int, value: float, words: str
 ) -> None:
+    plan = replace(plan, du=np.zeros_like(plan.u))
     rows = getattr(plan, name).copy()
-    rows[2, 1] = value
+    rows[2, column] = value
     save_plan(tmp_path / "plan.npz", replace(plan, **{name: rows}))
-    with pytest.raises(PlanError, match=words):
+    with pytest.raises(PlanError, match=rf"plan\.npz: {words}"):
+        load_plan(tmp_path / "plan.npz", planar)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda times_s: 1e300 * times_s, r"times_s\[1\] = 1e\+299 is outside \[0, 3600\] s"),
+        (lambda times_s: times_s + 3600.0, r"times_s\[1\] = 3600.1 is outside \[0, 3600\] s"),
+        (lambda times_s: times_s - 0.01, r"times_s\[0\] = -0.01 is outside \[0, 3600\] s"),
+        (lambda times_s: np.append(times_s[:-1], np.inf), r"times_s must be finite and increase"),
+    ],
+    ids=["absurd", "long", "before the start", "endless"],
+)
+def test_a_plan_whose_times_no_run_lasts_is_refused(
+    plan: Plan, planar: System, tmp_path: Path, change: Callable[[np.ndarray], np.ndarray], words: str
+) -> None:
+    file = {name: getattr(plan, name) for name in ARRAYS} | {"times_s": change(plan.times_s)}
+    write_arrays(tmp_path / "plan.npz", "plan", {"format": FORMAT, **plan.provenance}, file)
+    with pytest.raises(PlanError, match=rf"plan\.npz: .*{words}"):
+        load_plan(tmp_path / "plan.npz", planar)
+
+
+def test_a_plan_whose_object_has_no_unit_quaternion_or_is_far_away_is_refused(allegro: System, tmp_path: Path) -> None:
+    u = np.tile(allegro.q_default[allegro.n_q_u :], (2, 1))
+    q = np.tile(allegro.q_default, (2, 1))
+    plan = Plan(np.arange(2.0), q, u, np.zeros_like(u), np.zeros((2, 0, 3)), allegro.provenance())
+    save_plan(tmp_path / "plan.npz", plan)
+    load_plan(tmp_path / "plan.npz", allegro)
+    for column, value, words in (
+        (0, 0.9, r"q\[1, 0:4\] has norm 0\.9; a unit quaternion"),
+        (0, 1e300, r"q\[1, 0\] = 1e\+300 is outside"),
+        (6, -1e3, r"q\[1, 6\] = -1000 is outside \[-100, 100\] m"),
+    ):
+        rows = q.copy()
+        rows[1, column] = value
+        save_plan(tmp_path / "plan.npz", replace(plan, q=rows))
+        with pytest.raises(PlanError, match=rf"plan\.npz: {words}"):
+            load_plan(tmp_path / "plan.npz", allegro)
+
+
+def test_a_plan_at_the_ends_of_its_joints_ranges_is_taken(plan: Plan, planar: System, tmp_path: Path) -> None:
+    q, u = plan.q.copy(), plan.u.copy()
+    reach = planar.tau_max_nm / planar.kp
+    u[0], u[1] = planar.q_min - reach, planar.q_max + reach
+    q[:2, planar.n_q_u :] = planar.q_min - 1.99 * reach, planar.q_max + 1.99 * reach
+    save_plan(tmp_path / "plan.npz", replace(plan, q=q, u=u, times_s=np.array([0.0, 0.1, 0.2, 3600.0])))
+    np.testing.assert_array_equal(load_plan(tmp_path / "plan.npz", planar).q, q)
+
+
+def test_contact_impulses_are_vectors(plan: Plan, planar: System, tmp_path: Path) -> None:
+    save_plan(tmp_path / "plan.npz", replace(plan, contact_impulses=np.zeros((4, 3))))
+    with pytest.raises(PlanError, match=r"contact_impulses has shape \(4, 3\); expected \(n, contacts, 3\)"):
         load_plan(tmp_path / "plan.npz", planar)
 
 

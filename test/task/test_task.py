@@ -103,6 +103,12 @@ def test_defect_of_a_task_file_is_named(old: str, new: str, words: tuple[str, ..
         assert word in str(caught.value)
 
 
+@pytest.mark.parametrize("length", ["1.0e-8", "2.0", "1.0e200", "1.0e308"])
+def test_a_rotation_axis_of_any_length_is_a_direction(changed: Callable, length: str) -> None:
+    task = load_task(changed(("rotation_axis: [1.0, 0.0, 0.0]", f"rotation_axis: [0.0, 0.0, {length}]")))
+    np.testing.assert_array_equal(task.goal.axis_W, [0.0, 0.0, 1.0])
+
+
 def test_a_push_goes_as_far_as_asked_in_its_own_direction() -> None:
     block, door = load_task("anypulator_block"), load_task("anypulator_door")
     moved = block.moved_by(0.4)
