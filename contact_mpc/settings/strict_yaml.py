@@ -73,4 +73,13 @@ def parse_yaml(text: str, source: object) -> Any:
     try:
         return yaml.load(text, _StrictLoader)  # a SafeLoader
     except DEFECTS as error:
-        raise ConfigError(f"{source}: not valid YAML: {error}") from error
+        raise ConfigError(f"{source}: not valid YAML: {_describe(error)}") from error
+
+
+def _describe(error: Exception) -> str:
+    """Return an error in one line, without the excerpt that PyYAML draws below."""
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return " ".join(str(error).split())
+    mark = error.problem_mark or error.context_mark
+    place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+    return ", ".join(" ".join(part.split()) for part in (error.context, error.problem) if part) + place

@@ -43,8 +43,9 @@ LAUGHS = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(
     ],
 )
 def test_what_no_file_of_this_package_needs_is_refused(text: str, reason: str) -> None:
-    with pytest.raises(ConfigError, match=reason):
+    with pytest.raises(ConfigError, match=reason) as caught:
         parse_yaml(text, "here")
+    assert "\n" not in str(caught.value)
 
 
 def test_a_file_that_is_no_text_is_refused_with_the_byte(tmp_path: Path) -> None:
