@@ -228,8 +228,9 @@ class PlantNode(ContactNode):
         self._command_topic = ", ".join(self._device.topics)
         self._reader = DirectReader(self)
         profile = qos_profile("R1", config.clock)
+        takeover_ns = None if config.clock == "lockstep" else COMMAND_TAKEOVER_NS  # lockstep waits for a slow bridge
         self._commands = [
-            TopicGate(self._reader, item, self._refuse_command, LARGEST_COMMAND_BYTES, COMMAND_TAKEOVER_NS)
+            TopicGate(self._reader, item, self._refuse_command, LARGEST_COMMAND_BYTES, takeover_ns)
             for item in self._device.subscribe(lambda kind, topic: self._reader.subscribe(kind, topic, profile))
         ]
         self._written = self._subscribe("recorder/written_until") if self.config.recorded else None
