@@ -20,6 +20,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from contact_mpc.control.bridge.guard.capsule_cover import cover
+from contact_mpc.model.fingertips import last_links
 from contact_mpc.model.kinematic_tree import REVOLUTE, Tree, moving_dofs
 from contact_mpc.model.kinematics import dof_axes_into, forward_kinematics
 from contact_mpc.model.system import System
@@ -112,19 +113,14 @@ class ContactForce:
 
 
 def _end_points(system: System) -> dict[int, tuple[str, FloatArray]]:
-    """Return link and point, m, in the body, of each body of a robot with shapes that carries no other with shapes."""
-    robots = {robot.name for robot in system.config.robots}
-    capsules = [item for shape in system.geometries if shape.owner in robots for item in cover(shape) if item.body >= 0]
-    carriers = set()
-    for body in {item.body for item in capsules}:
-        while (body := int(system.tree.parent[body])) >= 0:
-            carriers.add(body)
+    """Return link and furthest point, m, in the body, of each body with the last shapes of a branch of a robot."""
     points: dict[int, tuple[str, FloatArray]] = {}
-    for item in sorted(capsules, key=lambda item: item.body):
-        for point in (item.centre - item.half_length * item.axis, item.centre + item.half_length * item.axis):
-            known = points.get(item.body)
-            if item.body not in carriers and (known is None or np.linalg.norm(point) > np.linalg.norm(known[1])):
-                points[item.body] = item.link, point
+    links = [(robot.name, link) for robot in system.config.robots for link in last_links(system, robot.name)]
+    for body, link in sorted((system.links[item][0], item[1]) for item in links):
+        capsules = [item for shape in system.geometries if shape.body == body >= 0 for item in cover(shape)]
+        sides = [item.centre + side * item.half_length * item.axis for item in capsules for side in (-1.0, 1.0)]
+        if sides:
+            points[body] = link, max(sides, key=np.linalg.norm)
     return points
 
 
