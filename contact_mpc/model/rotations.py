@@ -14,12 +14,6 @@ SMALL_ANGLE_RAD = 1e-4  # below it the series are exact to round-off: the next t
 
 
 @njit(**RAISING)
-def skew(w: FloatArray) -> FloatArray:
-    """Return [w]x, the matrix with [w]x a = w x a."""
-    return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
-
-
-@njit(**RAISING)
 def quaternion_to_matrix(quaternion: FloatArray) -> FloatArray:
     """Return R of a unit quaternion (w, x, y, z)."""
     w, x, y, z = quaternion[0], quaternion[1], quaternion[2], quaternion[3]
@@ -101,8 +95,14 @@ def left_jacobian(theta: FloatArray) -> FloatArray:
         a, b = 0.5 - angle2 / 24.0, 1.0 / 6.0 - angle2 / 120.0
     else:
         a, b = (1.0 - np.cos(angle)) / angle2, (angle - np.sin(angle)) / (angle2 * angle)
-    K = skew(theta)
-    return np.eye(3) + a * K + b * (K @ K)
+    x, y, z, c = theta[0], theta[1], theta[2], 1.0 - b * angle2  # I + a [theta]x + b (theta theta' - |theta|^2 I)
+    return np.array(
+        [
+            [c + b * x * x, b * x * y - a * z, b * x * z + a * y],
+            [b * x * y + a * z, c + b * y * y, b * y * z - a * x],
+            [b * x * z - a * y, b * y * z + a * x, c + b * z * z],
+        ]
+    )
 
 
 def rotation_from_rpy(rpy_rad: FloatArray) -> FloatArray:

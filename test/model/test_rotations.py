@@ -19,7 +19,6 @@ from contact_mpc.model.rotations import (
     rotation_exp,
     rotation_from_rpy,
     rotation_log,
-    skew,
 )
 
 ROUND_OFF = 1e-13
@@ -86,8 +85,3 @@ def test_left_jacobian_is_the_derivative_of_the_exponential(angle: float, check_
 @given(st.tuples(*[st.floats(-7.0, 7.0)] * 3).map(np.array))
 def test_roll_pitch_yaw_are_fixed_axis_angles(rpy: np.ndarray) -> None:
     np.testing.assert_allclose(rotation_from_rpy(rpy), Rotation.from_euler("xyz", rpy).as_matrix(), atol=ROUND_OFF)
-
-
-def test_skew_is_the_cross_product() -> None:
-    a, b = np.array([0.3, -1.0, 2.0]), np.array([1.0, 0.5, -0.7])
-    np.testing.assert_allclose(skew(a) @ b, np.cross(a, b), atol=ROUND_OFF)

@@ -105,18 +105,20 @@ def _motion_along(
 
 
 @njit(**INNER)
-def _add_contact_derivative(model: Model, ws: Newton, c: int, kappa: float, G: FloatArray, rows: FloatArray) -> None:
-    """Add d(J' w)/dq of contact c at fixed dq to G (n_v, n_v), with w of the barrier; rows is (m, 2, 3)."""
+def _add_contact_derivatives(model: Model, ws: Newton, kappa: float, G: FloatArray, rows: FloatArray) -> None:
+    """Add d(J' w)/dq of the active contacts at fixed dq to G (n_v, n_v), with w of the barrier; rows is (m, 2, 3)."""
     pairs, con = model.pairs, ws.con
-    mu, phi, n, d_c = model.mu[c], ws.phi[c], row(con.n, c), row(ws.d, c)
-    turn = _prepare_columns(model, ws, c, rows)
-    for k in range(pairs.dof_count[c]):
-        dphi, dn, dd = _motion_along(model, ws, c, k, turn, G, rows)
-        dw = axpy(1.0, _curvature_times(ws.W, c, dd), barrier_mixed(phi, mu, n, d_c, kappa, dphi, dn))
-        for m in range(pairs.dof_count[c]):
-            G[pairs.dofs[c, m], pairs.dofs[c, k]] += (
-                con.J[c, m, 0] * dw[0] + con.J[c, m, 1] * dw[1] + con.J[c, m, 2] * dw[2]
-            )
+    for a in range(ws.n_active[0]):
+        c = ws.active[a]
+        mu, phi, n, d_c = model.mu[c], ws.phi[c], row(con.n, c), row(ws.d, c)
+        turn = _prepare_columns(model, ws, c, rows)
+        for k in range(pairs.dof_count[c]):
+            dphi, dn, dd = _motion_along(model, ws, c, k, turn, G, rows)
+            dw = axpy(1.0, _curvature_times(ws.W, c, dd), barrier_mixed(phi, mu, n, d_c, kappa, dphi, dn))
+            for m in range(pairs.dof_count[c]):
+                G[pairs.dofs[c, m], pairs.dofs[c, k]] += (
+                    con.J[c, m, 0] * dw[0] + con.J[c, m, 1] * dw[1] + con.J[c, m, 2] * dw[2]
+                )
 
 
 @njit(**COMPILED)
@@ -143,8 +145,7 @@ def solve_derivatives(model: Model, ws: Newton, kappa: float, X: FloatArray) -> 
     G = X[:, :n_v]
     add_quadratic_derivative(model, ws.kin, ws.dq, G)
     rows = np.empty((model.pairs.dofs.shape[1], 2, 3))
-    for a in range(ws.n_active[0]):
-        _add_contact_derivative(model, ws, ws.active[a], kappa, G, rows)
+    _add_contact_derivatives(model, ws, kappa, G, rows)
     for i in range(n_v):
         for j in range(n_v):
             G[i, j] = -G[i, j]
@@ -153,23 +154,34 @@ def solve_derivatives(model: Model, ws: Newton, kappa: float, X: FloatArray) -> 
     solve_columns_in_place(ws.L, X)
 
 
+@njit(inline="always", **COMPILED)
+def _turn_rows(J: FloatArray, rows: FloatArray, out: FloatArray) -> None:
+    """Write J rows, of 3 rows, to out."""
+    for j in range(rows.shape[1]):
+        x, y, z = rows[0, j], rows[1, j], rows[2, j]
+        for i in range(3):
+            out[i, j] = J[i, 0] * x + J[i, 1] * y + J[i, 2] * z
+
+
 @njit(**COMPILED)
 def tangent_derivatives(model: Model, ws: Newton, X: FloatArray, A: FloatArray, B: FloatArray) -> None:
     """Write A (n_v, n_v) and B (n_v, n_a) of q_next in tangent space from X of `solve_derivatives`."""
     tree = model.tree
     n_v = ws.dq.shape[0]
-    A[:, :] = X[:, :n_v]
-    B[:, :] = X[:, n_v:]
     for i in range(n_v):
+        for j in range(n_v):
+            A[i, j] = X[i, j]
         A[i, i] += 1.0
+        for j in range(B.shape[1]):
+            B[i, j] = X[i, n_v + j]
     for b in range(tree.parent.shape[0]):
         if tree.joint[b] != FREE:
             continue
         i = tree.i_v[b]
         theta = ws.dq[i : i + 3]
         J_l, R = left_jacobian(theta), rotation_exp(theta)
-        A[i : i + 3] = J_l @ np.ascontiguousarray(X[i : i + 3, :n_v])
-        B[i : i + 3] = J_l @ np.ascontiguousarray(X[i : i + 3, n_v:])
+        _turn_rows(J_l, X[i : i + 3, :n_v], A[i : i + 3])
+        _turn_rows(J_l, X[i : i + 3, n_v:], B[i : i + 3])
         A[i : i + 3, i : i + 3] += R
 
 

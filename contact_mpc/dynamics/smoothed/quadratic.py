@@ -139,29 +139,35 @@ def _add_body_derivative(model: Model, kin: Kinematics, body: int, dq: FloatArra
     """
     tree, i_h2 = model.tree, 1.0 / (model.h * model.h)
     centre, mass, count = _centre_of_mass(tree, kin, body), tree.mass[body], tree.chain_count[body]
-    moved, w = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    moved, w, columns = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), np.empty((2, count, 3))
     for k in range(count):
         d = tree.chain[body, k]
-        moved = axpy(dq[d], _column(tree, kin, d, centre), moved)
-        w = axpy(dq[d], _turn(tree, kin, d), w)
+        J_d, a_d = _column(tree, kin, d, centre), _turn(tree, kin, d)
+        moved, w = axpy(dq[d], J_d, moved), axpy(dq[d], a_d, w)
+        for i in range(3):
+            columns[0, k, i], columns[1, k, i] = J_d[i], a_d[i]
     gravity = (model.gravity[0], model.gravity[1], model.gravity[2])
     force = scaled(mass, axpy(i_h2, moved, scaled(-1.0, gravity)))
     momentum = scaled(i_h2, _inertia_times(tree, kin, body, w))
+    J, a = columns[0], columns[1]
     for k in range(count):
         dof_k = tree.chain[body, k]
-        v, turn_k = _column(tree, kin, dof_k, centre), _turn(tree, kin, dof_k)
+        v, turn_k = row(J, k), row(a, k)
         dv, dw = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         for m in range(count):
             d = tree.chain[body, m]
-            a_d, turned = _turn(tree, kin, d), tree.carries[dof_k, d] == TURNS
-            column = cross(turn_k, _column(tree, kin, d, centre)) if turned else cross(a_d, v)
-            if tree.carries[dof_k, d] == SHIFTS:
-                column = (0.0, 0.0, 0.0)
-            axis = cross(turn_k, a_d) if turned else (0.0, 0.0, 0.0)
-            dv, dw = axpy(dq[d], column, dv), axpy(dq[d], axis, dw)
-            G[d, dof_k] += dot(column, force) + dot(axis, momentum)
+            a_d, carried = row(a, m), tree.carries[dof_k, d]
+            if carried == TURNS:
+                column, axis = cross(turn_k, row(J, m)), cross(turn_k, a_d)
+                dw = axpy(dq[d], axis, dw)
+                G[d, dof_k] += dot(column, force) + dot(axis, momentum)
+            elif carried == SHIFTS:
+                continue
+            else:
+                column = cross(a_d, v)
+                G[d, dof_k] += dot(column, force)
+            dv = axpy(dq[d], column, dv)
         dF = scaled(mass * i_h2, dv)
         dL = axpy(i_h2, _inertia_times(tree, kin, body, minus(dw, cross(turn_k, w))), cross(turn_k, momentum))
         for m in range(count):
-            d = tree.chain[body, m]
-            G[d, dof_k] += dot(_column(tree, kin, d, centre), dF) + dot(_turn(tree, kin, d), dL)
+            G[tree.chain[body, m], dof_k] += dot(row(J, m), dF) + dot(row(a, m), dL)

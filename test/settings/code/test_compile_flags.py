@@ -11,7 +11,7 @@ import contact_mpc
 
 PACKAGE = Path(contact_mpc.__file__).parent
 COMPILED = [path for path in sorted(PACKAGE.rglob("*.py")) if re.search(r"^@njit", path.read_text(), re.MULTILINE)]
-PROGRAM = "from contact_mpc.model import rotations; print(type(rotations.skew._cache._cache_file).__name__)"
+PROGRAM = "from contact_mpc.model import rotations; print(type(rotations.rotation_exp._cache._cache_file).__name__)"
 
 
 def test_what_is_imported_before_all_else_is_cached_by_its_sources() -> None:
