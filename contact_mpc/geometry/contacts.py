@@ -34,7 +34,7 @@ from contact_mpc.model.kinematic_tree import BOX, CAPSULE, CYLINDER, HALF_SPACE,
 from contact_mpc.model.kinematics import dof_axes_into, forward_kinematics_into
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.code.compile_flags import COMPILED, INNER
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER, UNCOUNTED
 from contact_mpc.settings.code.separate_code import NO_CODE, SeparateCode
 
 IntArray = NDArray[np.int64]
@@ -191,7 +191,7 @@ def make_contacts(pairs: Pairs) -> Contacts:
     )
 
 
-@njit(**COMPILED)
+@njit(**UNCOUNTED)
 def update_kinematics(tree: Tree, q: FloatArray, kin: Kinematics) -> None:
     """Refresh poses, axes and origins for q (n_q,)."""
     forward_kinematics_into(tree, q, kin.R, kin.p)
@@ -393,7 +393,7 @@ CONVEX_PAIRS = SeparateCode(_convex_contacts, types.none)
 _take_convex = CONVEX_PAIRS.call
 
 
-@njit(**COMPILED)
+@njit(**UNCOUNTED)
 def update_contacts(tree: Tree, pairs: Pairs, kin: Kinematics, con: Contacts) -> None:
     """Refresh all contacts for the poses in kin: phi, n, p, N and the columns of J_c."""
     for c in range(pairs.mu.shape[0]):

@@ -12,7 +12,6 @@ q_next = Exp(dq) q, so in tangent space the rows of a free object's rotation bec
 and A = I + d(dq)/dq elsewhere.
 """
 
-import numpy as np
 from numba import njit, types
 
 from contact_mpc.dynamics.smoothed.barrier import barrier_mixed
@@ -24,7 +23,7 @@ from contact_mpc.geometry.vectors import Vector, axpy, cross, dof_velocity, dot,
 from contact_mpc.model.kinematic_tree import FREE, REVOLUTE
 from contact_mpc.model.rotations import left_jacobian, rotation_exp
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.code.compile_flags import COMPILED, INNER
+from contact_mpc.settings.code.compile_flags import COMPILED, UNCOUNTED, UNCOUNTED_INNER
 from contact_mpc.settings.code.separate_code import SeparateCode
 
 ZERO = (0.0, 0.0, 0.0)
@@ -104,10 +103,10 @@ def _motion_along(
     return dphi, dn, dd
 
 
-@njit(**INNER)
-def _add_contact_derivatives(model: Model, ws: Newton, kappa: float, G: FloatArray, rows: FloatArray) -> None:
-    """Add d(J' w)/dq of the active contacts at fixed dq to G (n_v, n_v), with w of the barrier; rows is (m, 2, 3)."""
-    pairs, con = model.pairs, ws.con
+@njit(**UNCOUNTED_INNER)
+def _add_contact_derivatives(model: Model, ws: Newton, kappa: float, G: FloatArray) -> None:
+    """Add d(J' w)/dq of the active contacts at fixed dq to G (n_v, n_v), with w of the barrier."""
+    pairs, con, rows = model.pairs, ws.con, ws.rows
     for a in range(ws.n_active[0]):
         c = ws.active[a]
         mu, phi, n, d_c = model.mu[c], ws.phi[c], row(con.n, c), row(ws.d, c)
@@ -137,15 +136,14 @@ def contact_motion(model: Model, ws: Newton, c: int, G: FloatArray, rows: FloatA
             out[k, 4 + i] = dd[i]
 
 
-@njit(**COMPILED)
+@njit(**UNCOUNTED)
 def solve_derivatives(model: Model, ws: Newton, kappa: float, X: FloatArray) -> None:
     """Write [d(dq)/dq, d(dq)/du] (n_v, n_v + n_a); ws must be as `solve_step` left it when it converged."""
     n_v, n_v_u = ws.dq.shape[0], model.n_v_u
     X[:, :] = 0.0
     G = X[:, :n_v]
     add_quadratic_derivative(model, ws.kin, ws.dq, G)
-    rows = np.empty((model.pairs.dofs.shape[1], 2, 3))
-    _add_contact_derivatives(model, ws, kappa, G, rows)
+    _add_contact_derivatives(model, ws, kappa, G)
     for i in range(n_v):
         for j in range(n_v):
             G[i, j] = -G[i, j]
@@ -185,7 +183,7 @@ def tangent_derivatives(model: Model, ws: Newton, X: FloatArray, A: FloatArray, 
         A[i : i + 3, i : i + 3] += R
 
 
-@njit(**COMPILED)
+@njit(**UNCOUNTED)
 def differentiate_step(model: Model, ws: Newton, kappa: float, X: FloatArray, A: FloatArray, B: FloatArray) -> None:
     """Write X of `solve_derivatives`, A and B of `tangent_derivatives`."""
     solve_derivatives(model, ws, kappa, X)

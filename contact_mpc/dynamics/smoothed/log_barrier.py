@@ -36,7 +36,7 @@ from contact_mpc.dynamics.smoothed.second_order_cone import (
 )
 from contact_mpc.geometry.vectors import Vector, axpy, dot, minus, row, scaled
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.code.compile_flags import COMPILED, INNER
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER, UNCOUNTED, UNCOUNTED_INNER
 from contact_mpc.settings.code.separate_code import SeparateCode
 
 CONVERGED, ITERATION_LIMIT, NOT_DEFINITE, INFEASIBLE = 0, 1, 2, 3
@@ -64,7 +64,7 @@ def _write(out: FloatArray, c: int, x: Vector) -> None:
     out[c, 0], out[c, 1], out[c, 2] = x
 
 
-@njit(**COMPILED)
+@njit(**UNCOUNTED)
 def _start(model: Model, ws: Newton, target: float, warm: bool) -> None:
     """Write dq, s and z of the start: those of the last solution (dq and w) where `warm`, inside all cones."""
     if not warm:
@@ -85,7 +85,7 @@ def _start(model: Model, ws: Newton, target: float, warm: bool) -> None:
         _write(ws.z, c, z)
 
 
-@njit(**INNER)
+@njit(**UNCOUNTED_INNER)
 def _linearise_primal_dual(model: Model, ws: Newton, target: float) -> None:
     """Write w and W of the Newton system in dq that is left when ds and dz are eliminated.
 
@@ -106,7 +106,7 @@ def _linearise_primal_dual(model: Model, ws: Newton, target: float) -> None:
         ws.ratio[c] = ratio
 
 
-@njit(**INNER)
+@njit(**UNCOUNTED_INNER)
 def _primal_dual_directions(model: Model, ws: Newton, target: float) -> float:
     """Write J direction, ds and dz; return the step length towards the boundaries, at most 1."""
     length = 1.0 / BOUNDARY_FRACTION
@@ -124,7 +124,7 @@ def _primal_dual_directions(model: Model, ws: Newton, target: float) -> float:
     return BOUNDARY_FRACTION * length
 
 
-@njit(**COMPILED)
+@njit(**UNCOUNTED)
 def _advance(ws: Newton, length: float) -> tuple[float, float, float]:
     """Move (dq, s, z); return mean, least and largest s . z over the active contacts (0 without any)."""
     for i in range(ws.dq.shape[0]):
@@ -143,7 +143,7 @@ def _advance(ws: Newton, length: float) -> tuple[float, float, float]:
     return total / max(ws.n_active[0], 1), least, largest
 
 
-@njit(**INNER)
+@njit(**UNCOUNTED_INNER)
 def _linearise_barrier(model: Model, ws: Newton, kappa: float) -> bool:
     """Write w and W of the barrier at d; False where a d lies outside its cone."""
     for a in range(ws.n_active[0]):
@@ -154,7 +154,7 @@ def _linearise_barrier(model: Model, ws: Newton, kappa: float) -> bool:
     return True
 
 
-@njit(**COMPILED)
+@njit(**UNCOUNTED)
 def _finish(model: Model, ws: Newton, kappa: float, tolerance: float, budget: int) -> tuple[bool, int, float]:
     """Take full Newton steps on the barrier; return (converged, factorisations, kappa * decrement^2).
 
@@ -197,7 +197,7 @@ def _is_infeasible(model: Model, ws: Newton) -> bool:
     return lacking > LARGEST_DISPLACEMENT * np.sqrt(np.sum(ws.gradient * ws.gradient))
 
 
-@njit(**COMPILED)
+@njit(**UNCOUNTED)
 def solve_step(
     model: Model,
     ws: Newton,

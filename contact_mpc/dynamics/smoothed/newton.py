@@ -23,7 +23,7 @@ from contact_mpc.geometry.contacts import (
     update_kinematics,
 )
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.code.compile_flags import COMPILED, INNER
+from contact_mpc.settings.code.compile_flags import COMPILED, UNCOUNTED, UNCOUNTED_INNER
 from contact_mpc.settings.named_arrays import Shape, allocate
 
 IntArray = NDArray[np.int64]
@@ -36,6 +36,7 @@ class Newton(NamedTuple):
     phi : (n_c,) gaps with offset, m;  slip : (n_c, 3) displacement that a contact has before the step, m
     d, delta : (n_c, 3) slip + J dq and J direction, m;  w (n_c, 3), W (n_c, 3, 3) : -force on A, N, and stiffness, N/m
     s, z : (n_c, 3) slack, m, and multiplier, N;  ds, dz, v (n_c, 3), ratio (n_c,) : of a primal-dual step
+    rows : (m, 2, 3) of the columns of a contact's J, see `derivatives`
     active : (n_c,) of which the first n_active[0] are indices of pairs within the activation distance
     """
 
@@ -60,13 +61,15 @@ class Newton(NamedTuple):
     dz: Annotated[FloatArray, Shape("n_c", 3)]
     v: Annotated[FloatArray, Shape("n_c", 3)]
     ratio: Annotated[FloatArray, Shape("n_c")]
+    rows: Annotated[FloatArray, Shape("m", 2, 3)]
     active: Annotated[IntArray, Shape("n_c", dtype=np.int64)]
     n_active: Annotated[IntArray, Shape(1, dtype=np.int64)]
 
 
 def make_newton(model: Model) -> Newton:
     """Allocate the workspace."""
-    sizes = {"n_v": model.tree.dof_body.shape[0], "n_c": model.pairs.dofs.shape[0]}
+    n_c, m = model.pairs.dofs.shape
+    sizes = {"n_v": model.tree.dof_body.shape[0], "n_c": n_c, "m": m}
     kin, con = make_kinematics(model.tree), make_contacts(model.pairs)
     return allocate(Newton, sizes, kin=kin, con=con)
 
@@ -79,7 +82,7 @@ def measure_gaps(model: Model, ws: Newton, q: FloatArray) -> FloatArray:
     return ws.con.phi
 
 
-@njit(**COMPILED)
+@njit(**UNCOUNTED)
 def prepare_step(model: Model, ws: Newton, q: FloatArray, u: FloatArray, offset: FloatArray) -> None:
     """Refresh kinematics, contacts, Q, b and the list of active contacts for (q, u)."""
     update_kinematics(model.tree, q, ws.kin)
@@ -110,7 +113,7 @@ def relative_displacement(model: Model, ws: Newton, c: int, x: FloatArray) -> tu
     return d_0, d_1, d_2
 
 
-@njit(**INNER)
+@njit(**UNCOUNTED_INNER)
 def update_displacements(model: Model, ws: Newton) -> None:
     """Write d = slip + J dq for every active contact."""
     for a in range(ws.n_active[0]):
@@ -120,7 +123,7 @@ def update_displacements(model: Model, ws: Newton) -> None:
             ws.d[c, i] = ws.slip[c, i] + d[i]
 
 
-@njit(**INNER)
+@njit(**UNCOUNTED_INNER)
 def assemble_newton(model: Model, ws: Newton) -> None:
     """Write the gradient and the lower triangle of the Hessian from w and W of the active contacts."""
     n_v, n_u = ws.dq.shape[0], model.n_v_u
@@ -152,7 +155,7 @@ def assemble_newton(model: Model, ws: Newton) -> None:
                 m -= 1
 
 
-@njit(**INNER)
+@njit(**UNCOUNTED_INNER)
 def solve_newton(ws: Newton) -> tuple[bool, float]:
     """Factorise H, write the direction; return whether H is definite, and gradient . H^-1 gradient, J."""
     if not factorise(ws.H, ws.L):

@@ -17,7 +17,7 @@ from contact_mpc.geometry.contacts import Kinematics, Pairs
 from contact_mpc.geometry.vectors import Vector, axpy, cross, dof_velocity, dot, minus, rotate, row, scaled
 from contact_mpc.model.kinematic_tree import REVOLUTE, SHIFTS, TURNS, Tree
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.code.compile_flags import COMPILED, INNER
+from contact_mpc.settings.code.compile_flags import COMPILED, INNER, UNCOUNTED
 from contact_mpc.settings.code.separate_code import NO_CODE
 
 
@@ -118,7 +118,7 @@ def assemble_quadratic(
                     Q[e, d] += inverse_h2 * value
 
 
-@njit(**COMPILED)
+@njit(**UNCOUNTED)
 def add_quadratic_derivative(model: Model, kin: Kinematics, dq: FloatArray, G: FloatArray) -> None:
     """Add d(Q dq + b)/dq at fixed dq and u to G (n_v, n_v)."""
     tree, n_v_u = model.tree, model.n_v_u
