@@ -17,7 +17,7 @@ from contact_mpc.task.task import load_task
 
 pytestmark = [pytest.mark.dds, pytest.mark.drake, pytest.mark.realtime]
 
-DURATION_S = 3.0
+DURATIONS_S = (3.0, 12.0, 48.0)  # a busy machine may leave the bridge without a state for all of the first
 PEERS = ("bare_thread_lateness_ms", "bare_fifo_thread_lateness_ms", "empty_rclpy_timer_lateness_ms")
 KEYS = ["median", "p90", "p99", "p999", "max"]
 
@@ -38,10 +38,13 @@ def parameters(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, 
 
 
 def test_the_whole_stack_in_realtime_gives_all_figures(parameters: dict[str, dict[str, Any]], tmp_path: Path) -> None:
-    times: list[float] = []
-    figures = measure_stack(load_task("allegro_ball"), parameters, tmp_path, DURATION_S, times.append)
-    assert times == sorted(times)
-    assert figures["commands"] > 0  # in a second, however busy the machine
+    for duration_s in DURATIONS_S:
+        times: list[float] = []
+        figures = measure_stack(load_task("allegro_ball"), parameters, tmp_path, duration_s, times.append)
+        assert times == sorted(times)
+        if figures["commands"] > 0:
+            break
+    assert figures["commands"] > 0
     assert figures["missed_ticks"] >= 0
     assert not figures["real_time_factor"] <= 0.0  # NaN where an overloaded plant reported less than twice
     assert set(figures["cpu_percent"]) == set(parameters)
