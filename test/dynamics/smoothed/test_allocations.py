@@ -20,13 +20,12 @@ def held():
 
 system = load_system(sys.argv[1])
 smoothed, exact = ContactDynamics(system), ContactDynamics(system, "socp")
-rng, counts, states = np.random.default_rng(3), [], []
+rng, counts = np.random.default_rng(3), []
 for _ in range(4):
     for k in range(12):
         q = system.integrate(system.q_default, rng.normal(0.0, 0.02 * k, system.n_v))
         u = q[system.n_q_u :].copy()
         smoothed.linearize(q, u), exact.linearize(q, u), step_batch(smoothed, q[None], u[None])
-        del q, u
     counts.append(held())
 print(rtsys.get_allocation_stats().mi_alloc, *counts)
 """
