@@ -63,20 +63,25 @@ class HeldRobot:
         "effort" or "position".
     carries_weight : bool
         Whether the robot compensates its own weight.
+    silence_s : float, optional
+        Time without a joint state that ends the check, s.
     """
 
-    def __init__(self, system: System, robot: Robot, interface: str, carries_weight: bool) -> None:
+    def __init__(
+        self, system: System, robot: Robot, interface: str, carries_weight: bool, silence_s: float = SILENCE_S
+    ) -> None:
         self.system, self.robot, self.is_effort = system, robot, interface == "effort"
+        self._silence_s = silence_s
         self._law = JointImpedance(system, self.is_effort and not carries_weight)
         self._last: Reading | None = None
         self._dq = np.zeros(system.n_a)
 
     def read(self) -> Reading:
         """Return the next state; raises StackError where none comes."""
-        reading = self.robot.read(SILENCE_S)
+        reading = self.robot.read(self._silence_s)
         if reading is None:
             raise StackError(
-                f"no joint states for {SILENCE_S} s: the driver stopped sending; nothing more is commanded"
+                f"no joint states for {self._silence_s:g} s: the driver stopped sending; nothing more is commanded"
             )
         if reading.dq is not None:
             self._dq = reading.dq

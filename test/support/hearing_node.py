@@ -10,7 +10,7 @@ rclpy.init()
 node, heard = Node(sys.argv[1]), set()
 publisher = node.create_publisher(String, "name", 10)
 node.create_subscription(String, "name", lambda message: heard.add(message.data), 10)
-end_s = time.monotonic() + 600.0
+end_s = time.monotonic() + 1200.0
 while len(heard) < 2 and time.monotonic() < end_s:
     publisher.publish(String(data=sys.argv[1]))
     rclpy.spin_once(node, timeout_sec=0.05)

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from free_port import free_port
+from patience import HANG_S
 
 pytest.importorskip("viser")
 from contact_mpc.errors import InputError
@@ -55,7 +56,7 @@ def test_every_link_with_a_shape_is_drawn_once(allegro: System) -> None:
 
 def test_the_page_is_served_on_this_machine_alone(scene: LiveScene) -> None:
     assert scene.server.get_host() == LOOPBACK
-    with urllib.request.urlopen(f"http://{LOOPBACK}:{scene.server.get_port()}", timeout=30.0) as page:
+    with urllib.request.urlopen(f"http://{LOOPBACK}:{scene.server.get_port()}", timeout=HANG_S) as page:
         assert page.status == 200
 
 

@@ -1,8 +1,10 @@
 """The process around a node: it spins, and on SIGINT or SIGTERM deactivates, cleans up and exits.
 
-Exit codes: 0 after a signal or a regular end, 1 when the node failed, 2 when it could not be made.
+Exit codes: 0 after a signal or a regular end, 1 when the node failed or did not come to its end, 2 when it could not be
+made.
 """
 
+import faulthandler
 import gc
 import signal
 import sys
@@ -17,7 +19,7 @@ from contact_mpc.errors import ContactMpcError
 from contact_mpc.ros.runtime.node import ContactNode
 from contact_mpc.ros.runtime.parent_process import die_with_parent
 
-SHUTDOWN_LIMIT_S = 15
+SHUTDOWN_LIMIT_S = 60  # a recorder on a slow disk is no hang
 
 
 def run_node(node_class: Callable[[], ContactNode], args: Sequence[str] | None = None) -> int:
@@ -72,11 +74,15 @@ def freeze_garbage() -> None:
 
 
 def _stop_on_signals(node: ContactNode) -> None:
-    """Stop the loop on SIGINT and SIGTERM, however often they come; a shutdown that hangs is cut by SIGALRM."""
+    """Stop the loop on SIGINT and SIGTERM, however often they come; a shutdown that hangs says where, and is cut.
+
+    Libraries may hang after Python has ended, where nothing can be said any more: SIGALRM cuts that.
+    """
 
     def stop(_number: int, _frame: object) -> None:
         if not node.is_stopping:
-            signal.alarm(SHUTDOWN_LIMIT_S)
+            faulthandler.dump_traceback_later(SHUTDOWN_LIMIT_S, exit=True)
+            signal.alarm(SHUTDOWN_LIMIT_S + 1)
         node.is_stopping = True
 
     signal.signal(signal.SIGINT, stop)

@@ -39,10 +39,12 @@ class ParameterClient:
         Who asks.
     target : str
         Name of the other node, relative to the namespace of `node`.
+    patience_s : float, optional
+        How long a value that was sent waits for its answer, s.
     """
 
-    def __init__(self, node: Node, target: str) -> None:
-        self.target = target
+    def __init__(self, node: Node, target: str, patience_s: float = PATIENCE_S) -> None:
+        self.target, self._patience_s = target, patience_s
         self._clients = {
             kind: node.create_client(srv_type, f"{target}/{kind}_parameters") for kind, srv_type in KINDS.items()
         }
@@ -86,7 +88,7 @@ class ParameterClient:
         if not self._wanted:
             return
         name, value = self._wanted.popitem()
-        sent = self._sent = (name, value, time.monotonic() + PATIENCE_S)
+        sent = self._sent = (name, value, time.monotonic() + self._patience_s)
 
         def done(answer: SetParameters.Response) -> None:
             if self._sent is sent:

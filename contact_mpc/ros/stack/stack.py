@@ -39,6 +39,7 @@ from contact_mpc.settings.file_access import write_text
 
 __all__ = ["ACTIVATION_ORDER", "HERE", "Placement", "Stack", "StackSpec", "to_parameter_file"]
 STOP_PATIENCE_S = 10.0
+RECORDER_PATIENCE_S = 60.0  # a slow disk must not cost the end of a bag
 
 
 @dataclass(frozen=True)
@@ -198,7 +199,7 @@ class Stack:
             atexit.unregister(self.stop)
             running = dict(self.processes)
             self.processes = {}
-            stop_processes([running.pop(name) for name in ("recorder",) if name in running], STOP_PATIENCE_S)
+            stop_processes([running.pop(name) for name in ("recorder",) if name in running], RECORDER_PATIENCE_S)
             stop_processes(list(running.values()), STOP_PATIENCE_S)
             if self._context.ok():
                 self._executor.shutdown()

@@ -9,10 +9,10 @@ import time
 from contextlib import suppress
 
 import pytest
+from patience import HANG_S
 
 from contact_mpc.cli.frame.heartbeat import ERASE, heartbeat
 
-PATIENCE_S = 120.0
 SILENT = """
 import sys, time
 from contact_mpc.cli.frame import heartbeat as module
@@ -27,7 +27,7 @@ def test_a_silent_command_says_so_until_it_has_something_to_say() -> None:
     terminal, end = pty.openpty()
     process = subprocess.Popen([sys.executable, "-c", SILENT], stdin=subprocess.PIPE, stdout=end, stderr=end, text=True)
     os.close(end)
-    shown, deadline = "", time.monotonic() + PATIENCE_S
+    shown, deadline = "", time.monotonic() + HANG_S
     while "plan: loading, 0 s" not in shown and time.monotonic() < deadline:
         shown += os.read(terminal, 1000).decode()
     assert process.stdin is not None
@@ -35,7 +35,7 @@ def test_a_silent_command_says_so_until_it_has_something_to_say() -> None:
     process.stdin.close()
     shown += read_to_the_end(terminal)
     os.close(terminal)
-    assert process.wait(timeout=PATIENCE_S) == 0
+    assert process.wait(timeout=HANG_S) == 0
     assert f"{ERASE}result" in shown
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from patience import HANG_S
 
 pytest.importorskip("rclpy")
 
@@ -38,7 +39,7 @@ def connect(rig: Any, config: DriverConfig | None = None) -> DriverProbe:
 
 def test_a_driver_is_listened_to_and_held_over_the_wire(rig: Any) -> None:
     with closing(connect(rig)) as probe:
-        held, wanted = HeldRobot(SYSTEM, probe, "position", True), ("states", "hold")
+        held, wanted = HeldRobot(SYSTEM, probe, "position", True, HANG_S), ("states", "hold")
         by_name = {check.name: check.run(held, float(RATE_HZ)) for check in CHECKS if check.name in wanted}
     assert not [row for rows in by_name.values() for row in rows if row.verdict == "fail"]
     assert by_name["states"][0].unit == "Hz" and by_name["states"][0].value > 0.0

@@ -1,6 +1,7 @@
 """Each robot brought up on the mock driver, under its own names, topics and message types, and moved to a start."""
 
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from contact_mpc.settings.resources import resource_names
 pytestmark = pytest.mark.dds
 
 WAY_RAD = 0.05
+AGAIN_S = 5.0  # until the start is asked for again: many times what a motion takes
 ARRIVED_RAD = 0.015  # weight on the impedance law and what is left of the motion
 DAMPING = (
     3.0  # of the mock, over Kd: a command that comes 10 ms late on a busy machine must not make a light joint swing
@@ -46,32 +48,40 @@ def bring_up(make_rig: Callable[..., Any], robot: RobotFile, folder: Path, **moc
 
 
 def go_to_start(rig: Any, start: np.ndarray, system: System) -> None:
-    """Wait for the hold, ask for the start, and wait until the setpoint is there."""
+    """Wait for the hold, ask for the start, and wait until setpoint and joints are there.
+
+    Where states come late the bridge holds the joints where they then are, also short of the start: it is asked again.
+    """
     safety, applied = rig.collect("command_bridge/safety"), rig.collect("command_bridge/applied")
-    rig.wait_until(lambda: safety and safety[-1].message.startswith("HOLD NO_PLAN"), "a hold")
-    answer = rig.call(Trigger, "command_bridge/go_to_start", Trigger.Request())
-    assert answer.success and "collisions not checked" in answer.message, answer.message
+    arrays, asked_s = rig.collect("/diagnostics"), list[float]()
     order = JointOrder(system.joint_names)
+    allowed = np.maximum(ARRIVED_RAD, 0.005 + FRICTION * system.tau_max_nm / system.kp)
+
+    def ask() -> None:
+        answer = rig.call(Trigger, "command_bridge/go_to_start", Trigger.Request())
+        assert answer.success and "collisions not checked" in answer.message, answer.message
+        asked_s.append(time.monotonic())
 
     def is_reached() -> bool:
-        assert not safety[-1].message.startswith("FAULT"), safety[-1].message
-        setpoint = (
-            order.pick("position", applied[-1].position, applied[-1].name) if applied else np.full(len(start), np.nan)
+        said = safety[-1].message
+        assert not said.startswith("FAULT"), said
+        reached = bool(applied) and bool(
+            np.abs(order.pick("position", applied[-1].position, applied[-1].name) - start).max() < 1e-6
         )
-        return bool(np.abs(setpoint - start).max() < 1e-6)
-
-    rig.wait_until(is_reached, "the start")
-    assert any("GOING_TO_START" in status.message for status in safety)
-    allowed = np.maximum(ARRIVED_RAD, 0.005 + FRICTION * system.tau_max_nm / system.kp)
-    arrays = rig.collect("/diagnostics")
+        if not reached and said.startswith("HOLD NO_PLAN") and time.monotonic() - asked_s[-1] > AGAIN_S:
+            ask()
+        return reached
 
     def has_arrived() -> bool:
-        assert not safety[-1].message.startswith("FAULT"), safety[-1].message
         own = [item for array in arrays for item in array.status if item.name.endswith("mock_driver")]
         values = {pair.key: pair.value for status in own[-1:] for pair in status.values}
         place = [float(item) for item in values.get("position_rad", "nan").split(",")]
-        return bool(np.all(np.abs(place - start) < allowed))
+        return is_reached() and bool(np.all(np.abs(place - start) < allowed))
 
+    rig.wait_until(lambda: safety and safety[-1].message.startswith("HOLD NO_PLAN"), "a hold")
+    ask()
+    rig.wait_until(is_reached, "the start")
+    assert any("GOING_TO_START" in status.message for status in safety)
     rig.wait_until(has_arrived, "the joints at the start")
 
 

@@ -31,7 +31,7 @@ def test_the_viewer_serves_its_page_and_ends_in_order(tmp_path: Path) -> None:
             while "the view is at" not in log.read_text():
                 assert time.monotonic() < deadline, log.read_text()
                 time.sleep(0.1)
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}", timeout=30.0) as page:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}", timeout=HANG_S) as page:
                 assert page.status == 200
     finally:
         lease.release()

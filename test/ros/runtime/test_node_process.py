@@ -86,6 +86,38 @@ def lease() -> Iterator[DomainLease]:
     lease.release()
 
 
+HANGING = """
+import sys, threading
+from contact_mpc.ros.runtime import node_process
+from contact_mpc.ros.runtime.node import ContactNode
+
+class Hanging(ContactNode):
+    def spin_some(self, executor):
+        print("spins", flush=True)
+        super().spin_some(executor)
+
+    def destroy_node(self):
+        wait_for_ever()
+
+def wait_for_ever():
+    threading.Event().wait()
+
+node_process.SHUTDOWN_LIMIT_S = 1
+sys.exit(node_process.run_node(lambda: Hanging("hanging")))
+"""
+
+
+def test_a_shutdown_that_hangs_is_cut_and_says_where(lease: DomainLease) -> None:
+    environment = os.environ | {"ROS_DOMAIN_ID": str(lease.domain)}
+    command, pipe = [sys.executable, "-c", HANGING], subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "spins\n"
+        process.send_signal(signal.SIGTERM)
+        said = process.communicate(timeout=HANG_S)[1]
+    assert process.returncode == 1 and "in wait_for_ever" in said
+
+
 def test_every_node_ends_with_the_process_that_started_it() -> None:
     sources = [path.read_text() for path in Path(nodes.__path__[0]).glob("*.py")]
     mains = [source for source in sources if "def main(" in source]

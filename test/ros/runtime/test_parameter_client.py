@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from patience import HANG_S
 
 pytest.importorskip("rclpy")
 
@@ -21,8 +22,6 @@ from contact_mpc.ros.stack.domain import DomainLease
 from contact_mpc.settings.tunable import TUNABLE
 
 pytestmark = pytest.mark.dds
-
-PATIENCE_S = 20.0
 
 
 class Weights(BaseModel):
@@ -54,14 +53,14 @@ class Pair:
         self.context = Context()
         rclpy.init(args=[], context=self.context, domain_id=domain)
         self.tuned, self.asking = Tuned(self.context), Node("asking", context=self.context)
-        self.client = ParameterClient(self.asking, "tuned")
+        self.client = ParameterClient(self.asking, "tuned", HANG_S)
         self.told: list[tuple[str, float, str]] = []
         self._executor = SingleThreadedExecutor(context=self.context)
         for node in (self.tuned, self.asking):
             self._executor.add_node(node)
 
     def spin_until(self, condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + HANG_S
         while not condition():
             assert time.monotonic() < deadline
             self._executor.spin_once(timeout_sec=0.05)

@@ -17,41 +17,65 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
 from contact_mpc.ros.runtime.direct_reader import MOST_AT_ONCE, DirectReader
+from contact_mpc.ros.runtime.message_source import Taken
 from contact_mpc.ros.runtime.topic_gate import TopicGate
 from contact_mpc.ros.stack.domain import DomainLease
+from contact_mpc.settings.units import NS_PER_S
 
 pytestmark = [pytest.mark.dds, pytest.mark.realtime]
 QUEUE = QoSProfile(depth=100)
 
 
 class Ends:
-    """A subscription and two nodes that publish to it."""
+    """A subscription and two nodes that publish to it, and counts of what was published and of what a gate has seen."""
 
     def __init__(self, context: Context) -> None:
+        self.published = self.seen = 0
         self.nodes = [Node(name, context=context, namespace="/hand") for name in ("reader", "driver", "intruder")]
         self.reader = DirectReader(self.nodes[0])
         self.subscription = self.reader.subscribe(JointState, "joint_states", QUEUE)
-        self.driver, self.intruder = (
-            node.create_publisher(JointState, "joint_states", QUEUE) for node in self.nodes[1:]
-        )
+        self.driver, self.intruder = (Publisher(self, node) for node in self.nodes[1:])
         deadline = time.monotonic() + HANG_S
-        while self.subscription.handle.get_publisher_count() < 2 or self.intruder.get_subscription_count() < 1:
+        while self.subscription.handle.get_publisher_count() < 2 or not (
+            self.driver.is_heard and self.intruder.is_heard
+        ):
             assert time.monotonic() < deadline
             time.sleep(0.01)
 
     def gate(self, **options: Any) -> tuple[TopicGate, Counter[str]]:
         refused: Counter[str] = Counter()
-        count = lambda reason, _taken: refused.update([reason])  # noqa: E731
+
+        def count(reason: str, _taken: Taken) -> None:
+            refused.update([reason])
+            self.seen += 1
+
         return TopicGate(self.reader, self.subscription, count, 1000, **options), refused
 
     def take(self, gate: TopicGate) -> list[str]:
-        """Return the first joint of each message that passes, of all that come within a while."""
-        passed = []
-        for _ in range(20):
+        """Return the first joint of each message that passes, once all that were published have come."""
+        passed, deadline = list[str](), time.monotonic() + HANG_S
+        while self.seen < self.published:
+            assert time.monotonic() < deadline, f"{self.seen} of {self.published} messages"
             self.reader.wait(0.01)
-            while (taken := gate.take()) is not None:
+            if (taken := gate.take()) is not None:
                 passed.append(taken[0].name[0])
+                self.seen += 1
         return passed
+
+
+class Publisher:
+    """Publishes and counts."""
+
+    def __init__(self, ends: Ends, node: Node) -> None:
+        self._ends, self._publisher = ends, node.create_publisher(JointState, "joint_states", QUEUE)
+
+    @property
+    def is_heard(self) -> bool:
+        return self._publisher.get_subscription_count() > 0
+
+    def publish(self, message: JointState) -> None:
+        self._publisher.publish(message)
+        self._ends.published += 1
 
 
 @pytest.fixture(scope="module")
@@ -91,12 +115,12 @@ def test_only_the_first_publisher_is_heard_and_the_others_are_counted_and_named(
 
 
 def test_another_takes_over_after_a_silence_where_that_is_allowed(ends: Ends) -> None:
-    gate, _refused = ends.gate(takeover_ns=300_000_000)
+    gate, _refused = ends.gate(takeover_ns=2 * NS_PER_S)
     ends.driver.publish(message("a"))
     assert ends.take(gate) == ["a"]
     ends.intruder.publish(message("b"))
     assert ends.take(gate) == []
-    time.sleep(0.3)
+    time.sleep(2.0)
     ends.intruder.publish(message("c"))
     assert ends.take(gate) == ["c"]
 
@@ -117,6 +141,11 @@ def test_a_flood_is_looked_at_in_small_portions(ends: Ends) -> None:
     assert ends.take(gate) == ["a"]
     for _ in range(2 * MOST_AT_ONCE):
         ends.intruder.publish(message("b"))
-    time.sleep(0.3)
-    assert gate.take() is None
-    assert refused["stranger"] == MOST_AT_ONCE
+    portions, deadline = list[int](), time.monotonic() + HANG_S
+    while refused["stranger"] < 2 * MOST_AT_ONCE:
+        assert time.monotonic() < deadline
+        before = refused["stranger"]
+        ends.reader.wait(0.01)
+        assert gate.take() is None
+        portions.append(refused["stranger"] - before)
+    assert max(portions) <= MOST_AT_ONCE
