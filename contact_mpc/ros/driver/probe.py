@@ -20,6 +20,7 @@ from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.joint_parts import DEPTH, JointParts
 
 CONNECT_S = 15.0
+WHOLE_S = 3.0  # from the first part of a joint state to a whole one
 MOST_CLOCK_S = 1.0  # between a state's stamp and this machine's clock
 
 
@@ -106,8 +107,11 @@ class DriverProbe:
         deadline = time.monotonic() + CONNECT_S
         while time.monotonic() < deadline:
             self._reader.wait(0.1)
+            had_seen = bool(self._seen)
             if self._take() is not None:
                 return
+            if self._seen and not had_seen:
+                deadline = time.monotonic() + WHOLE_S
         topics = ", ".join(self._node.resolve_topic_name(topic) for topic in self._topics)
         if self._seen:
             missing = self._parts.missing or "no whole joint state"

@@ -33,6 +33,11 @@ def rig(make_rig: Callable[..., Any]) -> Any:
     return make_rig("realtime", mock_driver=values).configure().activate()
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probes, "CONNECT_S", HANG_S)
+
+
 def connect(rig: Any, config: DriverConfig | None = None) -> DriverProbe:
     return DriverProbe(rig.node, SYSTEM, config or DriverConfig(), "position", 1.0 / RATE_HZ)
 
@@ -56,8 +61,7 @@ def test_a_robot_that_something_else_commands_is_left_alone(rig: Any) -> None:
         rig.node.destroy_publisher(other)
 
 
-def test_a_driver_with_other_joints_is_named(rig: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probes, "CONNECT_S", 1.0)
+def test_a_driver_with_other_joints_is_named(rig: Any) -> None:
     names = tuple(f"motor_{k}" for k in range(SYSTEM.n_a))
     with pytest.raises(StackError, match=r"motor_0.* missing; the message names left_1.*driver\.joint_names"):
         connect(rig, DriverConfig(joint_names=names))
@@ -71,11 +75,11 @@ def test_a_driver_that_says_nothing_is_waited_for_and_named(rig: Any, monkeypatc
 
 def test_read_gives_nothing_where_no_state_comes_in_time(rig: Any) -> None:
     with closing(connect(rig)) as probe:
-        assert probe.read(5.0) is not None
+        assert probe.read(HANG_S) is not None
         rig.request("mock_driver", "deactivate")
         while probe.read(0.5) is not None:
             pass
         assert probe.read(0.2) is None
         rig.request("mock_driver", "activate")
-        reading = probe.read(5.0)
+        reading = probe.read(HANG_S)
         assert reading is not None and np.isfinite(reading.q).all()
