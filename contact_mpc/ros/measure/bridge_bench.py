@@ -7,6 +7,7 @@ a process of its own for a while: what rclpy alone makes of it. It comes last be
 """
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -86,8 +87,9 @@ class DiagnosticsListener:
         self.values: dict[str, dict[str, str]] = {}
         self._first: dict[str, tuple[float, dict[str, str]]] = {}
         self._newest_s: dict[str, float] = {}
-        self._is_measuring = False
+        self._measured_from_s = float("nan")
         self._said: dict[str, Counter[str]] = {}
+        self._first_said: dict[str, dict[str, tuple[float, str]]] = {}
         profile = qos_profile(TOPICS["/diagnostics"].quality, "realtime")
         stack.node.create_subscription(DiagnosticArray, "/diagnostics", self._take, profile)
 
@@ -97,18 +99,24 @@ class DiagnosticsListener:
             self.messages[name] = status.message
             self.values[name] = {pair.key: pair.value for pair in status.values}
             self._newest_s[name] = time.monotonic()
-            if self._is_measuring:
+            if not math.isnan(self._measured_from_s):
+                said, t_s = status.message.partition(":")[0], round(self._newest_s[name] - self._measured_from_s, 1)
                 self._first.setdefault(name, (self._newest_s[name], self.values[name]))
-                self._said.setdefault(name, Counter())[status.message.partition(":")[0]] += 1
+                self._said.setdefault(name, Counter())[said] += 1
+                self._first_said.setdefault(name, {}).setdefault(said, (t_s, status.message))
 
     def measure_slopes(self) -> None:
-        """Take the next report of each node as the first for `slope` and `shares`."""
-        self._is_measuring = True
+        """Take the next report of each node as the first for `slope`, `shares` and `first_said`."""
+        self._measured_from_s = time.monotonic()
 
     def shares(self, name: str) -> dict[str, float]:
         """Return the share of each message, up to its colon, in a node's reports since `measure_slopes`."""
         said = self._said.get(name, Counter())
         return {message: round(count / said.total(), 4) for message, count in said.most_common()}
+
+    def first_said(self, name: str) -> dict[str, tuple[float, str]]:
+        """Return when each message, up to its colon, came first, s since `measure_slopes`, and all of it."""
+        return dict(self._first_said.get(name, {}))
 
     def slope(self, name: str, key: str) -> float:
         """Return the mean growth of a value since `measure_slopes`, 1/s; NaN if it was not reported twice."""
@@ -190,6 +198,7 @@ def measure_stack(
         "empty_rclpy_timer_lateness_ms": timer,
         "real_time_factor": listener.slope("plant", "t_s"),
         "tracker": listener.shares("mpc_tracker"),
+        "tracker_first_said": listener.first_said("mpc_tracker"),
         "tracker_rate_hz": listener.slope("mpc_tracker", "solves"),
         "plant_overruns": int(listener.values.get("plant", {}).get("overruns", 0)),
         "duration_s": elapsed_s,

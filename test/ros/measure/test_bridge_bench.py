@@ -55,6 +55,8 @@ def test_the_whole_stack_in_realtime_gives_all_figures(parameters: dict[str, dic
         assert list(figures[name]) == KEYS
         assert np.all(np.diff(list(figures[name].values())) >= 0.0), name
     assert figures["latency_us"]["median"] > figures["processing_us"]["median"]
+    assert figures["tracker_first_said"].keys() == figures["tracker"].keys()
+    assert all(t_s >= 0.0 and text.startswith(said) for said, (t_s, text) in figures["tracker_first_said"].items())
 
 
 def test_the_round_trip_is_longer_than_nothing(parameters: dict[str, dict[str, Any]], tmp_path: Path) -> None:
