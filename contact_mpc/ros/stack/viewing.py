@@ -1,5 +1,6 @@
 """The live view beside a stack: a process of its own that listens."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,9 +14,10 @@ STOP_PATIENCE_S = 3.0
 
 
 def viewer_arguments(system: System, namespace: str, port: int, host: str = LOOPBACK) -> list[str]:
-    """Return what follows `--ros-args` to start the viewer of a stack."""
-    values = {"system": system.path, "port": port, "host": host}
-    return ["-r", f"__ns:={namespace}", *(part for key, value in values.items() for part in ("-p", f"{key}:={value}"))]
+    """Return what follows `--ros-args` to start the viewer of a stack; texts are quoted, for rcl reads them as YAML."""
+    values = {"system": str(system.path), "port": port, "host": host}
+    given = [f"{key}:={json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
+    return ["-r", f"__ns:={namespace}", *(part for value in given for part in ("-p", value))]
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import time
 import urllib.request
@@ -19,14 +20,18 @@ from contact_mpc import load_system
 from contact_mpc.ros.nodes import viewer
 from contact_mpc.ros.stack.domain import DomainLease
 from contact_mpc.ros.stack.viewing import viewing
+from contact_mpc.settings.resources import resource
 
 pytestmark = pytest.mark.dds
 
 
 def test_the_viewer_serves_its_page_and_ends_in_order(tmp_path: Path) -> None:
     lease, port, log = DomainLease(None), free_port(), tmp_path / "viewer.log"
+    file = tmp_path / "mine: 1 #2" / "planar_hand_ball.yaml"  # YAML, were it not quoted
+    file.parent.mkdir()
+    shutil.copy(resource("systems", "planar_hand_ball"), file)
     try:
-        with viewing(load_system("planar_hand_ball"), tmp_path, lease.domain, port):
+        with viewing(load_system(file), tmp_path, lease.domain, port):
             deadline = time.monotonic() + HANG_S
             while "the view is at" not in log.read_text():
                 assert time.monotonic() < deadline, log.read_text()

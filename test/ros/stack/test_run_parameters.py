@@ -1,6 +1,7 @@
 """Parameters of a run: the task's file, the user's settings, and what the run decides; nodes that agree."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -114,6 +115,16 @@ def test_the_metadata_hold_all_parameters(tmp_path: Path) -> None:
 def test_parameter_files_have_lists_of_one_type_and_no_nulls() -> None:
     text = to_parameter_file("/r", {"n": {"a": [0, 0.5], "b": None, "c": {"d": None, "e": (1, 2)}, "f": Path("/x")}})
     assert yaml.safe_load(text) == {"/r/n": {"ros__parameters": {"a": [0.0, 0.5], "c": {"e": [1, 2]}, "f": "/x"}}}
+
+
+@pytest.mark.dds
+@pytest.mark.parametrize("text", ["123049269526e075", "12304926952612", "0x1f", ".inf", "true", "~", "a: [b"])
+def test_a_text_reaches_a_node_as_a_text_whatever_it_looks_like(
+    make_rig: Callable[..., Any], tmp_path: Path, text: str
+) -> None:
+    rig = make_rig("realtime", recorder={"system": text, "bag": str(tmp_path / "bag")})
+    assert rig.request("recorder", "configure"), rig.log("recorder")
+    rig.stack.stop()
 
 
 def test_a_task_of_ones_own_takes_the_parameters_of_its_system() -> None:
