@@ -56,6 +56,8 @@ class Injection:
         How far the robot itself left its limits between the fault and the start of the recovery, NaN without states.
     examples : dict
         The first violation of each kind.
+    is_injected : bool
+        Whether the bridge followed plans before, so that it could be made.
     """
 
     kind: str
@@ -68,11 +70,12 @@ class Injection:
     position_excess_rad: float = float("nan")
     velocity_excess_rad_s: float = float("nan")
     examples: dict[str, str] = field(default_factory=dict)
+    is_injected: bool = True
 
     @property
     def is_hang(self) -> bool:
         """Whether the bridge did not come back."""
-        return not np.isfinite(self.recovery_s)
+        return self.is_injected and not np.isfinite(self.recovery_s)
 
 
 class Injector:
@@ -95,7 +98,8 @@ class Injector:
         """Inject one fault and come back to the bridge following plans."""
         rig = self._rig
         if not self._settle(kind):
-            return Injection(kind.name, None, np.nan, {}, np.nan, f"not active before: {rig.mode} {rig.cause}")
+            problem = f"not injected; not active before: {rig.mode} {rig.cause}; is the machine busy?"
+            return Injection(kind.name, None, np.nan, {}, np.nan, problem, is_injected=False)
         rig.clear()
         rig.monitor.clear()
         before = Counter(rig.monitor.violations)

@@ -116,7 +116,8 @@ def summarise(injections: list[Injection]) -> dict[str, Any]:
     hangs = sum(injection.is_hang for injection in injections)
     return {
         "kinds": len(by_kind),
-        "injections": len(injections),
+        "injections": sum(injection.is_injected for injection in injections),
+        "not_injected": sum(not injection.is_injected for injection in injections),
         "violations": sum(violations.values()),
         "violations_by_kind": dict(violations),
         "violation_examples": [f"{i.kind}: {name} {text}" for i in injections for name, text in i.examples.items()][

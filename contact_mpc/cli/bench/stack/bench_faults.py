@@ -109,7 +109,8 @@ def _table(result: dict[str, Any]) -> Table:
         figures = (detection["median"], detection["max"], recovery["median"], recovery["max"], *excess)
         table.add_row(name, str(result["named"][name]), *(f"{value:.1f}" for value in figures))
     table.caption = (
-        f"{result['injections']} injections of {result['kinds']} kinds: {result['violations']} violations on the wire "
+        f"{result['injections']} injections of {result['kinds']} kinds ({result['not_injected']} more could not be "
+        f"made): {result['violations']} violations on the wire "
         f"{result['violations_by_kind'] or ''}, {result['hangs']} hangs, {result['late_namings']} named later than "
         f"20 ms after the limit\n" + "\n".join((*result["problems"], *result["late"], *result["violation_examples"]))
     )
