@@ -235,22 +235,18 @@ def to_parameter_file(namespace: str, parameters: dict[str, dict[str, Any]]) -> 
     return yaml.dump(tree, Dumper=_QuotingDumper, sort_keys=False)
 
 
-class _Text(str):
-    """A value that is a text whatever it looks like."""
-
-
 class _QuotingDumper(yaml.SafeDumper):
-    """Writes `_Text` in quotes."""
+    """Writes texts in quotes."""
 
 
-_QuotingDumper.add_representer(_Text, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, '"'))
+_QuotingDumper.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, '"'))
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as ROS parameter files want it: lists of one type, no null, texts that are no numbers."""
+    """Return a value as ROS parameter files want it: lists of one type, no null."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items() if item is not None}
     if isinstance(value, (list, tuple)):
         is_mixed = any(isinstance(item, float) for item in value)
-        return [float(item) if is_mixed else _plain(item) for item in value]
-    return _Text(value) if isinstance(value, (str, Path)) else value
+        return [float(item) if is_mixed else item for item in value]
+    return str(value) if isinstance(value, Path) else value
