@@ -3,7 +3,6 @@
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rclpy.node import Node
@@ -30,14 +29,6 @@ class Spoiler:
         return ()
 
 
-@dataclass(frozen=True)
-class StateScale:
-    """What spoilt states are measured by: the joints' velocity limits (n_a,), rad/s, and the period of states, ns."""
-
-    v_max: FloatArray
-    period_ns: int
-
-
 class Channel:
     """Forwards one topic.
 
@@ -51,8 +42,8 @@ class Channel:
         Owner of the publisher.
     topic : Topic
         Name and type of what goes on.
-    scale : StateScale
-        Of the robot.
+    v_max : (n_a,) array
+        The robot's velocity limits, by which spoilt states are measured, rad/s.
 
     Attributes
     ----------
@@ -68,8 +59,8 @@ class Channel:
         When something else than what had come was first sent, since `spoil`, and the stamp of what had come.
     """
 
-    def __init__(self, reader: DirectReader, subscription: Any, node: Node, topic: Topic, scale: StateScale) -> None:
-        self.scale = scale
+    def __init__(self, reader: DirectReader, subscription: Any, node: Node, topic: Topic, v_max: FloatArray) -> None:
+        self.v_max = v_max
         self._reader, self._subscription, self._node, self._topic = reader, subscription, node, topic
         self._publisher: Publisher | None = None
         self._intruder: Publisher | None = None

@@ -231,7 +231,7 @@ class Injector:
         assert naming is not None
         spoilt = None if kind.channel is None or kind.action != "message" else rig.channels[kind.channel]
         due_ns = self._limits.due_ns(kind.limit, self._limit_base_ns(kind, act_ns), rig.channels, spoilt)
-        return naming.name, (naming.receipt_ns - due_ns) * 1e-6
+        return naming.name, (naming.given_ns - due_ns) * 1e-6
 
     def _limit_base_ns(self, kind: FaultKind, act_ns: int) -> int:
         """Return from when on the fault could be seen: the act, or the end of the process that it killed."""

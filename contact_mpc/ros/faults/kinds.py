@@ -134,7 +134,7 @@ def _set_velocity(factor: float) -> Callable[[Channel], Spoiler]:
 
     def spoil(channel: Channel) -> Spoiler:
         def change(message: JointState) -> None:
-            message.velocity = messages.to_array(np.minimum(factor * channel.scale.v_max, 1e308)[: len(message.name)])
+            message.velocity = messages.to_array(np.minimum(factor * channel.v_max, 1e308)[: len(message.name)])
 
         return Edit(JointState, change)
 
@@ -238,14 +238,14 @@ _KINDS = (
     _state("velocity_huge", "STATE_VELOCITY", "first", _set_velocity(1e307)),
     _state("velocity_impossible", "STATE_VELOCITY", "first", _set_velocity(10.0)),
     _state("velocity_denied", "STATE_MISMATCH", "first", _set_velocity(2.8)),
-    _state(
-        "runs_away", "STATE_MISMATCH", "first",
-        lambda _channel: Ramp(JointState, lambda message, k: _add_to_position(message, k * 1e-3 * RUN_AWAY_RAD_S)),
+    FaultKind(  # a jump, where the relay was kept from a state or two
+        "state_runs_away", ("STATE_MISMATCH", "STATE_JUMP"), "first", "state",
+        lambda _channel: Ramp(JointState, lambda message, t_s: _add_to_position(message, t_s * RUN_AWAY_RAD_S)),
     ),
     FaultKind(
         "clock_fast", ("CLOCK_FORWARD",), "lead", "state",
-        lambda channel: Ramp(
-            JointState, lambda message, k: _shift_stamp(message, k * (PACE - 1) * channel.scale.period_ns)
+        lambda _channel: Ramp(
+            JointState, lambda message, t_s: _shift_stamp(message, round((PACE - 1) * t_s * NS_PER_S))
         ),
     ),
     _state("flood", "", "first", lambda _channel: Flood(FLOOD_SPACING_S)),

@@ -24,7 +24,7 @@ from trajectory_msgs.msg import JointTrajectory
 from contact_mpc.errors import InputError
 from contact_mpc.ros.driver.config import DriverConfig
 from contact_mpc.ros.driver.device import DeviceCommands
-from contact_mpc.ros.faults.channel import Channel, StateScale
+from contact_mpc.ros.faults.channel import Channel
 from contact_mpc.ros.faults.supervisor import Supervisor
 from contact_mpc.ros.faults.wire_monitor import WireLimits, WireMonitor
 from contact_mpc.ros.messages import conversions as messages
@@ -48,12 +48,12 @@ SERVICE_PERIOD_NS = 3_000_000
 
 @dataclass(frozen=True)
 class Naming:
-    """A name that was given to what goes on, and when that was received, monotonic clock, ns.
+    """A name that was given to what goes on, and when that was published or seen, monotonic clock, ns.
 
     Names are modes and causes of the bridge, "ERROR NODE" for an error in a node's diagnostics, "ended NODE".
     """
 
-    receipt_ns: int
+    given_ns: int
     name: str
 
 
@@ -201,7 +201,7 @@ class FaultRig:
     def _make_channel(self, item: "Relayed", v_max: FloatArray) -> Channel:
         subscription = self._reader.subscribe(item.msg_type, item.raw, qos_profile(item.quality, "realtime"))
         topic = Topic(item.topic, item.msg_type, item.quality)
-        return Channel(self._reader, subscription, self.stack.node, topic, StateScale(v_max, self.period_ns))
+        return Channel(self._reader, subscription, self.stack.node, topic, v_max)
 
     def _turn(self) -> None:
         self._reader.wait(TURN_S)
@@ -237,15 +237,24 @@ class FaultRig:
     def _take_namings(self) -> None:
         while (taken := self._reader.take(self._safety)) is not None:
             values = {pair.key: pair.value for pair in taken[0].values}
-            mode, cause, now_ns = values["mode"], values["cause"], time.monotonic_ns()
+            mode, cause, sent_ns = values["mode"], values["cause"], to_monotonic_ns(taken[1])
             if (mode, cause) != (self.mode, self.cause):
-                self.mode, self.cause, self.changed_ns = mode, cause, now_ns
-                self.namings += [Naming(now_ns, mode), Naming(now_ns, cause)]
+                self.mode, self.cause, self.changed_ns = mode, cause, time.monotonic_ns()
+                self.namings += [Naming(sent_ns, mode), Naming(sent_ns, cause)]
         while (taken := self._reader.take(self._diagnostics)) is not None:
             for status in taken[0].status:
                 if status.level == DiagnosticStatus.ERROR:
-                    self.namings.append(Naming(time.monotonic_ns(), f"ERROR {status.name.rpartition('/')[2]}"))
-        for name, (receipt_ns, _reason) in self.supervisor.ended.items():
-            naming = Naming(receipt_ns, f"ended {name}")
+                    self.namings.append(Naming(to_monotonic_ns(taken[1]), f"ERROR {status.name.rpartition('/')[2]}"))
+        for name, (seen_ns, _reason) in self.supervisor.ended.items():
+            naming = Naming(seen_ns, f"ended {name}")
             if naming not in self.namings:
                 self.namings.append(naming)
+
+
+def to_monotonic_ns(published_ns: int) -> int:
+    """Return when a message was published by the monotonic clock, ns: now where the middleware does not say (0).
+
+    The relay has other things to do than to read: what it took to get to the message is not the publisher's delay.
+    """
+    now_ns = time.monotonic_ns()
+    return now_ns if published_ns == 0 else now_ns - max(0, time.time_ns() - published_ns)

@@ -97,16 +97,19 @@ class Multiply(Spoiler):
 
 
 class Ramp(Spoiler):
-    """Messages pass with contents that drift: `change` gets the message and its number, 1 for the first."""
+    """Messages pass with contents that drift: `change` gets the message and its age since the first, s, by stamps."""
 
-    def __init__(self, msg_type: Any, change: Callable[[Any, int], None]) -> None:
-        self._type, self._change, self._count = msg_type, change, 0
+    def __init__(self, msg_type: Any, change: Callable[[Any, float], None]) -> None:
+        self._type, self._change = msg_type, change
+        self._begin_ns: int | None = None
 
     def take(self, data: bytes, now_ns: int) -> Sequence[bytes]:
         """Return the changed message."""
-        self._count += 1
         message = deserialize_message(data, self._type)
-        self._change(message, self._count)
+        stamp_ns = messages.from_stamp(message.header.stamp)
+        if self._begin_ns is None:
+            self._begin_ns = stamp_ns
+        self._change(message, (stamp_ns - self._begin_ns) / NS_PER_S)
         return (serialize_message(message),)
 
 

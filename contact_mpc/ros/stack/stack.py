@@ -32,6 +32,7 @@ from contact_mpc.ros.runtime.lifecycle_client import (
     LifecycleClient,
     in_order,
 )
+from contact_mpc.ros.runtime.node_process import SHUTDOWN_LIMIT_S
 from contact_mpc.ros.stack.discovery import discovery_environment
 from contact_mpc.ros.stack.domain import DomainLease
 from contact_mpc.ros.stack.processes import NodeProcess, interrupts_deferred, stop_processes
@@ -39,7 +40,7 @@ from contact_mpc.settings.file_access import write_text
 
 __all__ = ["ACTIVATION_ORDER", "HERE", "Placement", "Stack", "StackSpec", "to_parameter_file"]
 STOP_PATIENCE_S = 10.0
-RECORDER_PATIENCE_S = 60.0  # a slow disk must not cost the end of a bag
+RECORDER_PATIENCE_S = SHUTDOWN_LIMIT_S + 5.0  # a slow disk must not cost the end of a bag; a hang is told before
 
 
 @dataclass(frozen=True)

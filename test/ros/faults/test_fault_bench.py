@@ -24,6 +24,7 @@ from contact_mpc.ros.faults.injection import Injection
 from contact_mpc.ros.faults.kinds import KINDS, LAG_GROWTH
 from contact_mpc.ros.faults.limits import DetectionLimits
 from contact_mpc.ros.faults.measure import check_kinds, mock_parameters, summarise
+from contact_mpc.ros.faults.rig import to_monotonic_ns
 from contact_mpc.ros.faults.spoilers import Delay, Flood, Multiply, Pad, Replay, Stop
 from contact_mpc.task.plan import load_plan
 from contact_mpc.task.task import load_task
@@ -98,6 +99,30 @@ def test_a_multiplied_plan_comes_at_once_and_again_with_later_stamps() -> None:
     assert many.take(data, 0) == (data,)
     assert many.due(4 * MS) == []
     assert [read_stamp_ns(item) for item in many.due(10 * MS)] == [10**9 + 5 * MS, 10**9 + 10 * MS]
+
+
+def test_a_fast_clock_runs_at_its_pace_however_many_states_the_relay_misses() -> None:
+    from rclpy.serialization import serialize_message
+    from sensor_msgs.msg import JointState
+
+    from contact_mpc.ros.messages import conversions as messages
+    from contact_mpc.ros.messages.serialized import read_stamp_ns
+
+    kind = KINDS["clock_fast"]
+    assert kind.spoil is not None
+    spoiler, stamps = kind.spoil(SimpleNamespace()), []  # type: ignore[arg-type]
+    for t_ms in (1000, 1001, 1004, 1005, 1030):
+        message = JointState(name=["a"], position=[0.0])
+        messages.set_stamp(message.header.stamp, t_ms * MS)
+        (data,) = spoiler.take(serialize_message(message), 0)
+        stamps.append(read_stamp_ns(data) // MS)
+    assert stamps == [1000, 1002, 1008, 1010, 1060]
+
+
+def test_a_name_is_as_old_as_its_message() -> None:
+    assert time.monotonic_ns() - to_monotonic_ns(time.time_ns() - 10**12) >= 10**12 - HANG_S * 10**9
+    before_ns = time.monotonic_ns()
+    assert before_ns <= to_monotonic_ns(0) <= time.monotonic_ns()  # where the middleware does not say
 
 
 def test_spoilt_plans_may_be_empty() -> None:
