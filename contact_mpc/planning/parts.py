@@ -1,31 +1,40 @@
-"""What plans the parts of a long way to a problem's goal: a tree's plan and new trees, or turns of one grasp.
+"""What plans the parts of a long way to a problem's goal: a tree's plan and new trees, turns of one grasp, or samples.
 
 Trees find ways for any object. What looks the same however it is turned needs no tree: one grasp that holds it turns it
-on and on (`contact_mpc.planning.reorient.segments`), and holds in physics where new grasps of trees fail.
+on and on (`contact_mpc.planning.reorient.segments`), and holds in physics where new grasps of trees fail. Where many
+contacts slide and roll at once, random motions in a physics engine find what no model foretells
+(`contact_mpc.planning.sampled.segments`).
 """
 
 from dataclasses import replace
 
+from contact_mpc import __version__
 from contact_mpc.errors import ConfigError
 from contact_mpc.planning.reorient.segments import build_planner, make_goal_plan
+from contact_mpc.planning.sampled.segments import RolledPhysics, SampledSegments
 from contact_mpc.planning.tree.problem import Problem
-from contact_mpc.planning.tree.segments import Physics, TreeSegments
+from contact_mpc.planning.tree.segments import TreeSegments, standing_still
 from contact_mpc.task.plan import Plan
 from contact_mpc.task.segment import SegmentPlanner
 from contact_mpc.task.task import TaskConfig, load_task
 
 REGRASP = "regrasp"  # provenance["planner"] of plans by turns, and planner.method of their tasks
+SAMPLED = "sampled"  # provenance["planner"] of plans by random motions
+STILL_S = 1.0  # of the plan that says where random motions start
 
 
 def make_parts(
-    problem: Problem, physics: Physics | None = None, plans_again: bool = True, is_tracked: bool = True
+    problem: Problem, physics: RolledPhysics | None = None, plans_again: bool = True, is_tracked: bool = True
 ) -> SegmentPlanner:
     """Return what plans the parts of a problem; trees alone correct them in physics and may leave out to plan again.
 
-    Where parts of trees are not tracked, they are played as they were corrected.
+    Where parts are not tracked, they are played as they were corrected. Random motions need physics: without it a
+    problem that asks for them has trees.
     """
     if problem.file.turns is not None:
         return build_planner(turning_task(problem))
+    if problem.file.sampled is not None and physics is not None:
+        return SampledSegments(problem, physics, is_tracked)
     return TreeSegments(problem, is_tracked, physics, plans_again)
 
 
@@ -54,8 +63,29 @@ def plan_of_turns(problem: Problem) -> Plan:
     plan = make_goal_plan(task)
     q = plan.q.copy()
     q[1, : problem.system.n_q_u] = problem.goal_u
+    return _to_goal(problem, replace(plan, q=q), REGRASP, 0)
+
+
+def plan_of_samples(problem: Problem, seed: int = 0) -> Plan:
+    """Return the reference of a problem's random motions: its start, held for `STILL_S`, and its goal.
+
+    Raises
+    ------
+    ConfigError
+        The problem has no section `sampled`.
+    """
+    if problem.file.sampled is None:
+        raise ConfigError(f"{problem.path}: no section `sampled`: random motions are tuned for what they move")
+    q = problem.configuration(problem.start_u, problem.start_a)
+    plan = standing_still(q, q[problem.system.n_q_u :], STILL_S)
+    record = {**problem.system.provenance(), "version": __version__, "task": problem.file.name}
+    return _to_goal(problem, replace(plan, provenance=record), SAMPLED, seed)
+
+
+def _to_goal(problem: Problem, plan: Plan, planner: str, seed: int) -> Plan:
+    """Return a plan whose record says what problem it is for, by what, and from which seed."""
     record = {
-        **plan.provenance, "planner": REGRASP, "problem": problem.file.name, "seed": 0,
+        **plan.provenance, "planner": planner, "problem": problem.file.name, "seed": seed,
         "parameters": problem.file.model_dump(mode="json"),
     }  # fmt: skip
-    return replace(plan, q=q, provenance=record)
+    return replace(plan, provenance=record)

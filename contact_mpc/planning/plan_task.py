@@ -11,7 +11,7 @@ import yaml
 from contact_mpc.errors import PlanError
 from contact_mpc.model.kinematic_tree import REVOLUTE
 from contact_mpc.model.rotations import rotation_log, rpy_from_rotation
-from contact_mpc.planning.parts import REGRASP, turning_task
+from contact_mpc.planning.parts import REGRASP, SAMPLED, turning_task
 from contact_mpc.planning.tree.problem import Problem, load_problem, with_goal
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.file_access import write_text
@@ -20,7 +20,7 @@ from contact_mpc.task.plan import Plan
 from contact_mpc.task.task import FURTHEST_M, LONGEST_S, TREE_PARTS, Goal, TaskConfig, load_task
 
 TREE = "rrt"  # provenance["planner"] of plans that a tree made
-OF_PROBLEMS = (TREE, REGRASP)
+OF_PROBLEMS = (TREE, REGRASP, SAMPLED)
 UNJUDGED_MM = 1000.0  # where no coordinate is a distance the position follows from the angles
 SAME = 1e-6  # rad, m: what a task file may round of a start
 STARTS_RAD, STARTS_M = 0.02, 0.002  # of any coordinate: a plan that starts further from where its task does is refused

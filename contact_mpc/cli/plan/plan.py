@@ -15,9 +15,9 @@ from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, emit, require_writabl
 from contact_mpc.cli.plan.plan_grasp import GraspOptions, find_grasp, progress_bar
 from contact_mpc.cli.plan.plan_grasps import find_more
 from contact_mpc.cli.plan.plan_tree import plan_by_tree, read_goals
-from contact_mpc.cli.plan.plan_turns import plan_by_turns
+from contact_mpc.cli.plan.plan_played import plan_by_playing
 from contact_mpc.errors import ConfigError
-from contact_mpc.planning.parts import REGRASP
+from contact_mpc.planning.parts import REGRASP, SAMPLED
 from contact_mpc.planning.tree.problem import load_problem, with_goal
 from contact_mpc.task.plan import save_plan
 from contact_mpc.settings.resources import resource_names
@@ -26,24 +26,25 @@ from contact_mpc.task.task import TaskConfig, load_task
 from contact_mpc.planning.trajopt.feasibility import describe_refusal
 from contact_mpc.planning.trajopt.task import TrajoptResult, plan_task
 
-METHODS = ("trajopt", "rrt", "regrasp")
+METHODS = ("trajopt", "rrt", REGRASP, SAMPLED)
 START_SAMPLES, GRASP_SAMPLES = 1600, 12_000  # postures that a search tries at most
 
 
 def plan(
     task: Annotated[
         str,
-        typer.Argument(help="Name in config/tasks, or for rrt and regrasp in config/planning, or path of such a YAML."),
+        typer.Argument(help="Name in config/tasks, or for other methods in config/planning, or path of such a YAML."),
     ],
     method: Annotated[
         str | None,
         typer.Option(
-            help="trajopt, rrt or regrasp (turns, played in MuJoCo); by default trajopt where there is such a task."
+            help="trajopt, rrt, regrasp (turns, played in MuJoCo) or sampled (random motions, played in MuJoCo); by "
+            "default trajopt where there is such a task, else sampled where the problem's file says how, else rrt."
         ),
     ] = None,
     goal: Annotated[
         list[str] | None,
-        typer.Option(help="Goal COORDINATE=NUMBER of an object for rrt and regrasp, e.g. disc_turn_rad=1.57."),
+        typer.Option(help="Goal COORDINATE=NUMBER of an object for problems, e.g. disc_turn_rad=1.57."),
     ] = None,
     nodes: Annotated[int | None, typer.Option(min=1, help="Nodes of each tree at most, for rrt.")] = None,
     report: Annotated[Path | None, typer.Option(help="Folder for the HTML report of rrt.")] = None,
@@ -86,7 +87,9 @@ def plan(
         typer.Option(min=1, max=100, help="With --grasp: grasps of a task that grips anew, about its start's place."),
     ] = 1,
     write: Annotated[bool, typer.Option("--write", help="With --grasp: put the start into the task file.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the tree, or of the search with --grasp.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of the tree, of random motions, or of the search with --grasp.")
+    ] = 0,
     displacement: Annotated[
         float | None, typer.Option(help="Pushes: how far the object goes, m (a door: rad); the task's by default.")
     ] = None,
@@ -101,10 +104,12 @@ def plan(
         raise ConfigError(
             f"--set, --grasp and --axis belong to --method trajopt; parameters of {chosen} are in its YAML"
         )
-    if chosen == REGRASP:
-        if nodes or report or is_confirmed or seed:
-            raise ConfigError(f"--nodes, --report, --confirm and --seed belong to other methods than {REGRASP}")
-        plan_by_turns(with_goal(load_problem(task), read_goals(goal or [])), out, as_json)
+    if chosen in (REGRASP, SAMPLED):
+        if nodes or report or is_confirmed:
+            raise ConfigError(f"--nodes, --report and --confirm belong to --method rrt; {chosen} plays what it plans")
+        if seed and chosen == REGRASP:
+            raise ConfigError(f"--seed belongs to other methods than {REGRASP}, which draws nothing")
+        plan_by_playing(with_goal(load_problem(task), read_goals(goal or [])), chosen, seed, out, as_json)
     if chosen == "rrt":
         require_writable(report)
         plan_by_tree(task, goal or [], seed, nodes, out, report, is_confirmed, as_json)
@@ -145,7 +150,9 @@ def _choose_method(name: str, method: str | None) -> str:
     if method not in (None, *METHODS):
         raise ConfigError(f"--method {method}; allowed: {', '.join(METHODS)}")
     is_problem = name in resource_names("planning") and name not in resource_names("tasks")
-    return method or ("rrt" if is_problem else "trajopt")
+    if method is not None or not is_problem:
+        return method or "trajopt"
+    return SAMPLED if load_problem(name).file.sampled is not None else "rrt"
 
 
 def _read_settings(settings: list[str]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contact_mpc.errors import ConfigError, PlanError
-from contact_mpc.planning.parts import REGRASP
+from contact_mpc.planning.parts import REGRASP, SAMPLED
 from contact_mpc.planning.plan_task import (
     OF_PROBLEMS,
     is_problem,
@@ -28,7 +28,8 @@ class ProblemRun:
     name : str
         A planning problem, or the path of one.
     method : str or None
-        "rrt" grows a tree first, "regrasp" plays turns in MuJoCo; None where `stored` holds a plan.
+        "rrt" grows a tree first, "regrasp" plays turns in MuJoCo, "sampled" random motions; None where `stored` holds
+        a plan.
     seed : int
         Of the asked.
     hold_s : float or None
@@ -45,7 +46,7 @@ class ProblemRun:
 
 
 def is_problem_plan(plan: Plan) -> bool:
-    """Whether a plan is that of a planning problem, by a tree or by turns."""
+    """Whether a plan is that of a planning problem, by a tree, by turns or by random motions."""
     return plan.provenance.get("planner") in OF_PROBLEMS
 
 
@@ -72,8 +73,8 @@ def write_problem_plan(asked: ProblemRun, folder: Path) -> tuple[Path, Plan]:
     PlanError
         The plan does not reach the goal.
     """
+    from contact_mpc.cli.plan.plan_played import plan_in_physics
     from contact_mpc.cli.plan.plan_tree import REASONS, grow
-    from contact_mpc.cli.plan.plan_turns import turns_in_physics
 
     if asked.method not in OF_PROBLEMS:
         raise ConfigError(
@@ -85,10 +86,10 @@ def write_problem_plan(asked: ProblemRun, folder: Path) -> tuple[Path, Plan]:
             f"--method {asked.method}: no planning problem '{asked.name}'; known are {known}, or give the path of one"
         )
     path = folder / PLAN_FILE
-    if asked.method == REGRASP:
-        played = turns_in_physics(load_problem(asked.name))
+    if asked.method in (REGRASP, SAMPLED):
+        played = plan_in_physics(load_problem(asked.name), asked.method, asked.seed)
         if not played.is_confirmed:
-            raise PlanError(f"{asked.name}: no plan by turns: {played.reason}")
+            raise PlanError(f"{asked.name}: no plan by --method {asked.method}: {played.reason}")
         save_plan(path, played.plan)
         return path, played.plan
     found = grow(asked.name, asked.seed)

@@ -30,6 +30,7 @@ from contact_mpc.evaluation.execution_store import execution_key, load_execution
 from contact_mpc.evaluation.statistics import wilson_interval
 from contact_mpc.loop.parts.confirmation import MujocoConfirmation
 from contact_mpc.loop.parts.confirmed_plan import confirm_best
+from contact_mpc.loop.parts.confirmed_samples import confirm_samples
 from contact_mpc.loop.parts.confirmed_turns import confirm_turns
 from contact_mpc.planning.tree.plan import GlobalPlan, plan_globally
 from contact_mpc.planning.tree.planner import TreePlanner
@@ -155,8 +156,9 @@ def stored_plan(path: Path, seed: int, folder: Path, is_confirmed: bool = False)
     if file.is_file() and _is_of(load_plan(file), problem):
         return _result(load_plan(file, problem.system))
     started = time.process_time()
-    if problem.file.turns is not None:
-        plan = confirm_turns(problem).plan
+    if problem.file.turns is not None or problem.file.sampled is not None:
+        done = confirm_samples(problem, seed) if problem.file.turns is None else confirm_turns(problem)
+        plan = done.plan
         return _kept(plan, file, time.process_time() - started)
     if is_confirmed:
         raw, cpu_s, reason = stored_plan(path, seed, folder)

@@ -8,7 +8,7 @@ friction, mass and size from the same state; the share of them that end where th
 is.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,9 +16,10 @@ import numpy as np
 
 from contact_mpc.errors import PlanError
 from contact_mpc.planning.parts import make_parts
+from contact_mpc.planning.sampled.segments import RolledPhysics
 from contact_mpc.planning.tree.plan import FREE_S
 from contact_mpc.planning.tree.problem import Problem
-from contact_mpc.planning.tree.segments import Physics, object_distance
+from contact_mpc.planning.tree.segments import object_distance
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
 
@@ -76,7 +77,7 @@ class World(Protocol):
         ...
 
 
-class RollOuts(World, Physics, Protocol):
+class RollOuts(World, RolledPhysics, Protocol):
     """A world that can go back, in several draws: `contact_mpc.loop.parts.confirmation`."""
 
     def learn(self, problem: Problem, q: FloatArray, plan: Plan, seen: Ways) -> None:
@@ -100,6 +101,7 @@ def confirm(
     world: World | None = None,
     start_q: FloatArray | None = None,
     plans_again: bool = True,
+    report: Callable[[str], None] | None = None,
 ) -> ConfirmedPlan:
     """Play a plan in physics, or in another world, plan again where it fails, and return what was played.
 
@@ -115,6 +117,8 @@ def confirm(
         Where the world starts; at the plan's start by default.
     plans_again : bool
         Whether what misses is mended and planned again, or the plan played to its end all the same.
+    report : callable, optional
+        Told of each part before it is played.
     """
     segments = make_parts(problem, physics, plans_again)
     segments.begin(plan)
@@ -130,6 +134,8 @@ def confirm(
         if segment is None or segment.plan is None:
             reason = "" if segment is None else segment.reason
             break
+        if report is not None:
+            report(segment.note)
         ways = world.ways(q, segment.plan, row_s=ROWS_S)
         ends = ways.q[:, -1]
         if physics is not None and world is not physics:

@@ -3,6 +3,7 @@
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from contact_mpc.planning.tree.parts_config import PartsConfig
+from contact_mpc.planning.tree.sampled_config import SampledConfig
 from contact_mpc.planning.tree.search_config import SearchConfig
 from contact_mpc.planning.tree.timing import TimingConfig
 from contact_mpc.settings.names import FileName, Name
@@ -154,6 +155,9 @@ class ProblemFile(_Frozen):
     )
     plan_move_rad: float = Field(
         default=0.25, gt=0.0, description="most that an object moves in a step of a plan, global metric, rad"
+    )
+    sampled: SampledConfig | None = Field(
+        default=None, description="random motions in a physics engine take the place of trees; none where left out"
     )
     search: SearchConfig = SearchConfig()
     parts: PartsConfig = PartsConfig()

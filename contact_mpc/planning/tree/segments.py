@@ -80,6 +80,25 @@ def object_distance(problem: Problem, q: FloatArray, q_ref: FloatArray) -> float
     return float(np.sqrt(np.sum(weight * e**2)))
 
 
+def has_arrived(problem: Problem, q: FloatArray) -> bool:
+    """Whether the object of q (n_q,) is within the share `parts.arrived` of the tolerances of its goal."""
+    within, share = tolerances(problem), problem.file.parts.arrived
+    return all(error <= share * most for error, most in zip(problem.errors(q), within, strict=True))
+
+
+def tolerances(problem: Problem) -> tuple[float, float]:
+    """Return the tolerances of arrival, deg and mm: the problem's, or those of `parts` where tighter."""
+    file, parts = problem.file, problem.file.parts
+    return min(parts.most_deg, file.tolerance_deg), min(parts.most_mm, file.tolerance_mm)
+
+
+def standing_still(q: FloatArray, u: FloatArray, time_s: float, rows: int = 4) -> Plan:
+    """Return a plan of so many rows that keeps the state q (n_q,) and the command u (n_a,)."""
+    times_s = np.linspace(0.0, time_s, rows)
+    nothing = np.zeros((rows, len(u)))
+    return Plan(times_s, np.tile(q, (rows, 1)), np.tile(u, (rows, 1)), nothing, np.zeros((rows, 0, 3)), {})
+
+
 def cut_long(problem: Problem, parts: list[Part]) -> list[Part]:
     """Return parts of which those in a grasp move the object by `piece_rad` at most, as far as their rows allow."""
     pieces = []
@@ -160,10 +179,7 @@ class TreeSegments:
         self.problem, self._is_tracked, self._physics, self._plans_again = problem, is_tracked, physics, plans_again
         self._planner: TreePlanner | None = None
         self._config = config = problem.file.parts
-        self._tolerances = (
-            min(config.most_deg, problem.file.tolerance_deg),
-            min(config.most_mm, problem.file.tolerance_mm),
-        )
+        self._tolerances = tolerances(problem)
         self._parts: list[Part] = []
         self._end = problem.configuration(problem.goal_u)  # where the last of them shall lead, n_q
         self._seed, self._mends_left = 0, self._config.mends
@@ -192,11 +208,7 @@ class TreeSegments:
         return segment if segment is None or segment.plan is None else replace(segment, note=segment.note + came)
 
     def _next(self, q: FloatArray, u: FloatArray) -> Segment | None:
-        angle, distance = self.problem.errors(q)
-        if (
-            angle <= self._config.arrived * self._tolerances[0]
-            and distance <= self._config.arrived * self._tolerances[1]
-        ):
+        if has_arrived(self.problem, q):
             self._parts = []
             return None
         if reason := lost_object(self.problem, q):
@@ -284,8 +296,7 @@ class TreeSegments:
         if self._physics is None or self._mends_left == 0 or not is_near:
             return None
         self._mends_left -= 1
-        times_s = np.linspace(0.0, self._config.mend_s, 4)
-        still = Plan(times_s, np.tile(q, (4, 1)), np.tile(u, (4, 1)), np.zeros((4, len(u))), np.zeros((4, 0, 3)), {})
+        still = standing_still(q, u, self._config.mend_s)
         found = self._physics.corrected(self.problem, q, still, target, self._enough())
         is_enough = found.error <= max(self._enough(), self._config.mended * found.error_before)
         return found if is_enough else None

@@ -1,0 +1,98 @@
+"""Random motions of a robot's fingers and slides, as changes d (m, 2, n_a) of the command in force.
+
+The command is linear from u to u + d_1 and u + d_2, and rests there. A random part of the fingers moves: by normal
+changes of one of several sizes, or first to any posture within the joint limits, from where it reaches what small
+changes of the present one do not. Slides that carry the whole robot move a little, too.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_mpc.planning.tree.problem import Problem
+from contact_mpc.planning.tree.sampled_config import SampledConfig
+from contact_mpc.settings.arrays import FloatArray
+
+KNOTS = (0.4, 0.8)  # shares of the time of a motion; the rest of it stands still
+SIZES = (0.3, 1.0, 2.0)  # of changes, over their standard deviation
+SLIDING = 0.3  # share of motions in which slides move by themselves
+SPEED_SHARE = 0.9  # of the joints' limits of speed: a bridge refuses a plan beyond them
+AXES = {"x": 0, "y": 1, "z": 2}
+
+
+class RandomMotions:
+    """Draws motions of one problem's robots.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its contact postures name the joints of each finger; without any, all joints are one.
+
+    Attributes
+    ----------
+    times_s : (4,) array
+        Instants of the commands of a motion.
+    slides : (n_slides,) array
+        Joints that carry the only robot, and
+    axes : (n_slides,) array
+        the world's axes that they move along; none where there are several robots.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._config, system = problem.file.sampled or SampledConfig(), problem.system
+        self._lower, self._upper, self._v_max = system.q_min, system.q_max, system.v_max
+        self.times_s = self._config.motion_s * np.array([0.0, *KNOTS, 1.0])
+        robots = system.config.robots
+        slides = robots[0].base_slides if len(robots) == 1 else ()
+        self.slides = np.arange(len(slides))
+        self.axes = np.array([AXES[slide.axis] for slide in slides], dtype=np.int64)
+        self._fingers = _fingers(problem, self.slides)
+
+    def draw(self, rng: np.random.Generator, u: FloatArray, count: int) -> FloatArray:
+        """Return random changes (count, 2, n_a) of a command u (n_a,)."""
+        config, d = self._config, np.zeros((count, 2, len(u)))
+        for change in d:
+            moving = rng.random(len(self._fingers)) < 0.5
+            moving[rng.integers(len(moving))] = True
+            size = config.spread_rad * rng.choice(SIZES)
+            for joints in (joints for joints, moves in zip(self._fingers, moving, strict=True) if moves):
+                random = size * rng.standard_normal((2, len(joints)))
+                if rng.random() < config.posture_share:
+                    posture = rng.uniform(self._lower[joints], self._upper[joints]) - u[joints]
+                    random = np.array([posture, posture + random[1]])
+                change[:, joints] = random
+            if rng.random() < SLIDING:
+                change[:, self.slides] = config.slide_spread_m * rng.standard_normal((2, len(self.slides)))
+        return d
+
+    def vary(self, rng: np.random.Generator, d: FloatArray, spread_rad: float, count: int) -> FloatArray:
+        """Return changes (count, 2, n_a) near d (2, n_a): a random half of the joints differs."""
+        random = spread_rad * rng.standard_normal((count, *d.shape))
+        random *= rng.random((count, 1, d.shape[1])) < 0.5
+        random[:, :, self.slides] *= self._config.slide_spread_m / self._config.spread_rad
+        return d + random
+
+    def carried(self, way_m: FloatArray) -> FloatArray:
+        """Return the change (2, n_a) by which slides go way_m (3,), in the world, as far as they may."""
+        d, most = np.zeros((2, len(self._lower))), self._config.most_carried_m
+        d[:, self.slides] = np.array([0.5, 1.0])[:, None] * np.clip(way_m, -most, most)[self.axes]
+        return d
+
+    def commands(self, u: FloatArray, d: FloatArray) -> FloatArray:
+        """Return the commands (m, 4, n_a) at `times_s` of changes d (m, 2, n_a), within the joint limits and u.
+
+        No command is faster than `SPEED_SHARE` of the joint's limit, where a bridge would refuse it.
+        """
+        most = SPEED_SHARE * self._v_max * np.diff(self.times_s)[:2, None]
+        first = np.clip(d[:, 0], -most[0], most[0])
+        second = np.clip(d[:, 1], first - most[1], first + most[1])
+        changes = np.stack([np.zeros_like(first), first, second, second], axis=1)
+        return np.asarray(np.clip(u + changes, np.minimum(u, self._lower), np.maximum(u, self._upper)))
+
+
+def _fingers(problem: Problem, slides: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return the joints of each finger: those that move together in the contact postures, without the slides."""
+    names = list(problem.system.joint_names)
+    groups = {joints for posture in problem.file.contacts.close for joints in posture.fingers.values()}
+    fingers = [np.array([names.index(name) for name in joints]) for joints in sorted(groups)]
+    fingers = [joints for joints in fingers if not np.isin(joints, slides).any()]
+    return fingers or [np.array([k for k in range(len(names)) if k not in slides])]

@@ -1,0 +1,61 @@
+"""How random motions are drawn and judged that take the place of trees: section `sampled` of a planning file."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class SampledConfig(BaseModel):
+    """What was tuned on `allegro_pen`; distances are those of the objects in the global metric, rad."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    samples: int = Field(default=200, ge=1, le=1_000_000, description="random motions of a part, rolled out once each")
+    finalists: int = Field(
+        default=8, ge=1, le=1000, description="best of them, which the draws of friction, mass and size decide between"
+    )
+    rounds: int = Field(default=3, ge=0, le=100, description="in which the best is varied")
+    variations: int = Field(default=40, ge=1, le=1_000_000, description="motions of such a round")
+    tries: int = Field(
+        default=4,
+        ge=1,
+        le=100,
+        description="times that motions are drawn where none leads nearer, twice as many each time",
+    )
+    motion_s: float = Field(default=1.2, gt=0.0, le=60.0, description="time of a part, s")
+    settle_s: float = Field(default=0.5, ge=0.0, le=60.0, description="rest after it before it is judged, s")
+    rested_s: float = Field(default=2.0, ge=0.0, le=60.0, description="rest before what is kept is judged, s")
+    spread_rad: float = Field(
+        default=0.3,
+        gt=0.0,
+        le=10.0,
+        description="standard deviation of a finger's command, rad; also a third, and twice",
+    )
+    slide_spread_m: float = Field(
+        default=0.02, ge=0.0, le=1.0, description="standard deviation of the slides' command in three of ten motions, m"
+    )
+    posture_share: float = Field(
+        default=0.4, ge=0.0, le=1.0, description="of moving fingers that first go to any posture within their limits"
+    )
+    variation_rad: float = Field(
+        default=0.1, gt=0.0, le=10.0, description="standard deviation of a variation, rad; halved where none is better"
+    )
+    most_carried_m: float = Field(
+        default=0.15, ge=0.0, le=10.0, description="way that slides carry the object towards the goal in a part, m"
+    )
+    free_shift_m: float = Field(
+        default=0.04, ge=0.0, le=10.0, description="way in the hand, from where it starts, that an object may take, m"
+    )
+    shift_weight: float = Field(
+        default=0.5, ge=0.0, le=10.0, description="of a longer one beside the turn, where slides mend the position, -"
+    )
+    spread_weight: float = Field(
+        default=0.5, ge=0.0, le=10.0, description="of the standard deviation between draws beside their mean, -"
+    )
+    lost_rad: float = Field(
+        default=1.0, gt=0.0, le=100.0, description="further from the goal than before a draw counts as this, rad"
+    )
+    least_gain_rad: float = Field(
+        default=0.003, gt=0.0, le=1.0, description="of a part, in the median of the draws, rad"
+    )
+    near_rad: float = Field(
+        default=0.25, ge=0.0, le=10.0, description="distance from the goal from which the grasp is asked first, rad"
+    )
