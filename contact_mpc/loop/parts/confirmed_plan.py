@@ -168,7 +168,9 @@ def confirm(
     return ConfirmedPlan(played, not reason, tuple(robustness), reason, error_rad, identified)
 
 
-def confirm_best(problem: Problem, plans: Iterable[Plan], physics: RollOuts) -> ConfirmedPlan:
+def confirm_best(
+    problem: Problem, plans: Iterable[Plan], physics: RollOuts, report: Callable[[str], None] | None = None
+) -> ConfirmedPlan:
     """Return the first of the plans that is confirmed; where none is, the one that ends nearest to the goal.
 
     Raises
@@ -178,7 +180,7 @@ def confirm_best(problem: Problem, plans: Iterable[Plan], physics: RollOuts) -> 
     """
     best: ConfirmedPlan | None = None
     for plan in plans:
-        done = confirm(problem, plan, physics)
+        done = confirm(problem, plan, physics, report=report)
         if best is None or done.is_confirmed or done.error_rad < best.error_rad:
             best = done
         if done.is_confirmed:

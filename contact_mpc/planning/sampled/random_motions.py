@@ -47,16 +47,23 @@ class RandomMotions:
         self.axes = np.array([AXES[slide.axis] for slide in slides], dtype=np.int64)
         self._fingers = _fingers(problem, self.slides)
 
-    def draw(self, rng: np.random.Generator, u: FloatArray, count: int) -> FloatArray:
-        """Return random changes (count, 2, n_a) of a command u (n_a,)."""
+    def draw(
+        self, rng: np.random.Generator, u: FloatArray, count: int, scale: float = 1.0, postures: float | None = None
+    ) -> FloatArray:
+        """Return random changes (count, 2, n_a) of a command u (n_a,).
+
+        `scale` is that of the normal ones of every other motion; `postures` the share of fingers that go to a posture
+        first, that of the file where left out.
+        """
         config, d = self._config, np.zeros((count, 2, len(u)))
-        for change in d:
+        share = config.posture_share if postures is None else postures
+        for k, change in enumerate(d):
             moving = rng.random(len(self._fingers)) < 0.5
             moving[rng.integers(len(moving))] = True
-            size = config.spread_rad * rng.choice(SIZES)
+            size = (scale if k % 2 else 1.0) * config.spread_rad * rng.choice(SIZES)
             for joints in (joints for joints, moves in zip(self._fingers, moving, strict=True) if moves):
                 random = size * rng.standard_normal((2, len(joints)))
-                if rng.random() < config.posture_share:
+                if rng.random() < share:
                     posture = rng.uniform(self._lower[joints], self._upper[joints]) - u[joints]
                     random = np.array([posture, posture + random[1]])
                 change[:, joints] = random

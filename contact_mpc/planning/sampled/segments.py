@@ -9,7 +9,7 @@ motions are drawn.
 
 Slides that carry the whole robot bring what it holds anywhere. There the object is turned first, and the slides go to
 the goal with it then: a motion costs |turn| + w max(|shift in the hand| - free, 0) / L until the turn is within its
-tolerance, and the distance in the global metric afterwards, as it does without slides.
+tolerance, or within twice of it where the object is not at its place, and else the distance in the global metric.
 
 Wrong where every way leads away from the goal first, by more than one motion: it goes to where nothing leads nearer.
 
@@ -66,14 +66,14 @@ class SampledSegments:
         self._problem, self._physics, self._is_tracked = problem, physics, is_tracked
         self._config, self._motions = problem.file.sampled or SampledConfig(), RandomMotions(problem)
         self._rng, self._parts, self._mends_left = np.random.default_rng(0), 0, problem.file.parts.mends
-        self._turns_first = False
+        self._shakes_left, self._turns_first = self._config.shakes, False
 
     def begin(self, plan: Plan) -> None:
         """Go to the goal that a plan was made for."""
         objects = plan.provenance.get("parameters", {}).get("objects", {})
         self._problem = with_goal(self._problem, {name: item["goal"] for name, item in objects.items()})
         self._rng, self._parts = np.random.default_rng(int(plan.provenance.get("seed", 0))), 0
-        self._mends_left = self._problem.file.parts.mends
+        self._mends_left, self._shakes_left = self._problem.file.parts.mends, self._config.shakes
 
     def next_segment(self, q: FloatArray, u: FloatArray) -> Segment | None:
         """Return the motion that is due from the state q (n_q,) under the command u (n_a,); None at the goal."""
@@ -88,16 +88,21 @@ class SampledSegments:
             goal = problem.configuration(problem.goal_u)
             still = standing_still(q, u, parts.mend_s)
             found = self._physics.corrected(problem, q, still, goal, parts.last_rad)
-            if found.error <= parts.mended * found.error_before:
+            if found.error <= config.corrected * found.error_before:
                 return self._hand_out(found.plan, "corrected", before, found.error)
         self._turns_first = self._has_to_turn(q)
         before = self._cost(q)
-        for attempt in range(config.tries):
-            plan, expected = self._rested(q, u, self._search(q, u, config.samples * 2**attempt))
-            if expected <= before - config.least_gain_rad:
+        for _ in range(config.tries):
+            plan, expected = self._rested(q, u, self._search(q, u))
+            if expected <= before - max(config.least_gain_rad, config.least_gain * before):
                 self._mends_left = parts.mends
                 return self._hand_out(plan, "turned" if self._turns_first else "brought", before, expected)
-        count = config.samples * (2**config.tries - 1)
+        if self._shakes_left > 0:
+            self._shakes_left -= 1
+            plan, expected = self._rested(q, u, self._other_posture(q, u))
+            if expected <= before + config.most_loss_rad:
+                return self._hand_out(plan, "fingers elsewhere", before, expected)
+        count = config.samples * config.tries
         return Segment(None, reason=f"none of {count} random motions leads nearer to the goal, {before:.2f} rad away")
 
     def _hand_out(self, plan: Plan, what: str, before: float, expected: float) -> Segment:
@@ -107,14 +112,20 @@ class SampledSegments:
 
     def _has_to_turn(self, q: FloatArray) -> bool:
         """Whether slides may bring the object to its place later, because it has to turn first."""
-        angle, parts = self._problem.errors(q)[0], self._problem.file.parts
-        return bool(len(self._motions.slides)) and angle > parts.arrived * tolerances(self._problem)[0]
+        (angle, distance), (most_deg, most_mm) = self._problem.errors(q), tolerances(self._problem)
+        share = self._problem.file.parts.arrived * (self._config.turned if distance > most_mm else 1.0)
+        return bool(len(self._motions.slides)) and angle > share * most_deg
 
-    def _search(self, q: FloatArray, u: FloatArray, count: int) -> Found:
-        """Return the best motion of `count` random ones, and of rounds that vary it."""
+    def _other_posture(self, q: FloatArray, u: FloatArray) -> Found:
+        """Return the best motion in which fingers go to other postures: from there other things can be done."""
+        return self._decide(q, u, self._motions.draw(self._rng, u, self._config.samples, postures=1.0))
+
+    def _search(self, q: FloatArray, u: FloatArray) -> Found:
+        """Return the best of many random motions, and of rounds that vary it."""
         config, rng = self._config, self._rng
         if self._turns_first or not len(self._motions.slides):
-            d = self._motions.draw(rng, u, count)
+            scale = float(np.clip(self._cost(q) / config.full_rad, config.least_scale, 1.0))
+            d = self._motions.draw(rng, u, config.samples, scale)
         else:
             carried = self._motions.carried(self._way_m(q))
             d = np.vstack([carried[None], self._motions.vary(rng, carried, config.variation_rad, config.variations)])
@@ -160,7 +171,9 @@ class SampledSegments:
         if not self._turns_first:
             return self._distance(q)
         problem, config = self._problem, self._config
-        turn = np.deg2rad(problem.errors(q)[0])
+        goal = problem.configuration(problem.goal_u)
+        e = problem.system.difference(goal, q)[: problem.system.n_v_u]
+        turn = float(np.sum(np.abs(e[problem.turns])))
         shift_m = float(np.linalg.norm(self._in_hand_m(q) - self._in_hand_m(problem.configuration(problem.start_u))))
         return float(turn + config.shift_weight * max(shift_m - config.free_shift_m, 0.0) / problem.file.rrt.length_m)
 

@@ -8,18 +8,17 @@ class SampledConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    samples: int = Field(default=200, ge=1, le=1_000_000, description="random motions of a part, rolled out once each")
+    samples: int = Field(default=100, ge=1, le=1_000_000, description="random motions of a part, rolled out once each")
     finalists: int = Field(
-        default=8, ge=1, le=1000, description="best of them, which the draws of friction, mass and size decide between"
+        default=6, ge=1, le=1000, description="best of them, which the draws of friction, mass and size decide between"
     )
-    rounds: int = Field(default=3, ge=0, le=100, description="in which the best is varied")
-    variations: int = Field(default=40, ge=1, le=1_000_000, description="motions of such a round")
-    tries: int = Field(
-        default=4,
-        ge=1,
-        le=100,
-        description="times that motions are drawn where none leads nearer, twice as many each time",
+    rounds: int = Field(default=2, ge=0, le=100, description="in which the best is varied")
+    variations: int = Field(default=30, ge=1, le=1_000_000, description="motions of such a round")
+    tries: int = Field(default=2, ge=1, le=100, description="times that motions are drawn where none leads nearer")
+    shakes: int = Field(
+        default=8, ge=0, le=100, description="times that fingers go to other postures then, in a whole way"
     )
+    most_loss_rad: float = Field(default=0.1, ge=0.0, le=10.0, description="of a part that only does that, rad")
     motion_s: float = Field(default=1.2, gt=0.0, le=60.0, description="time of a part, s")
     settle_s: float = Field(default=0.5, ge=0.0, le=60.0, description="rest after it before it is judged, s")
     rested_s: float = Field(default=2.0, ge=0.0, le=60.0, description="rest before what is kept is judged, s")
@@ -29,6 +28,10 @@ class SampledConfig(BaseModel):
         le=10.0,
         description="standard deviation of a finger's command, rad; also a third, and twice",
     )
+    full_rad: float = Field(
+        default=0.5, gt=0.0, le=10.0, description="cost from which it is that; in proportion below, rad"
+    )
+    least_scale: float = Field(default=0.15, gt=0.0, le=1.0, description="of it at least, near the goal, -")
     slide_spread_m: float = Field(
         default=0.02, ge=0.0, le=1.0, description="standard deviation of the slides' command in three of ten motions, m"
     )
@@ -41,20 +44,30 @@ class SampledConfig(BaseModel):
     most_carried_m: float = Field(
         default=0.15, ge=0.0, le=10.0, description="way that slides carry the object towards the goal in a part, m"
     )
+    turned: float = Field(
+        default=2.0, ge=1.0, le=100.0,
+        description="tolerances of arrival within which an object is turned enough for slides to carry it, -",
+    )  # fmt: skip
     free_shift_m: float = Field(
-        default=0.04, ge=0.0, le=10.0, description="way in the hand, from where it starts, that an object may take, m"
+        default=0.05, ge=0.0, le=10.0, description="way in the hand, from where it starts, that an object may take, m"
     )
     shift_weight: float = Field(
-        default=0.5, ge=0.0, le=10.0, description="of a longer one beside the turn, where slides mend the position, -"
+        default=0.15, ge=0.0, le=10.0, description="of a longer one beside the turn, where slides mend the position, -"
     )
     spread_weight: float = Field(
-        default=0.5, ge=0.0, le=10.0, description="of the standard deviation between draws beside their mean, -"
+        default=1.0, ge=0.0, le=10.0, description="of the standard deviation between draws beside their mean, -"
     )
     lost_rad: float = Field(
         default=1.0, gt=0.0, le=100.0, description="further from the goal than before a draw counts as this, rad"
     )
+    least_gain: float = Field(
+        default=0.1, ge=0.0, lt=1.0, description="of a part, in the median of the draws, over what is left, -"
+    )
     least_gain_rad: float = Field(
         default=0.003, gt=0.0, le=1.0, description="of a part, in the median of the draws, rad"
+    )
+    corrected: float = Field(
+        default=0.8, gt=0.0, lt=1.0, description="share of the error that a correction by least squares may leave, -"
     )
     near_rad: float = Field(
         default=0.25, ge=0.0, le=10.0, description="distance from the goal from which the grasp is asked first, rad"
