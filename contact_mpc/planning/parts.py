@@ -20,7 +20,6 @@ from contact_mpc.task.task import TaskConfig, load_task
 
 REGRASP = "regrasp"  # provenance["planner"] of plans by turns, and planner.method of their tasks
 SAMPLED = "sampled"  # provenance["planner"] of plans by random motions
-STILL_S = 1.0  # of the plan that says where random motions start
 
 
 def make_parts(
@@ -67,7 +66,7 @@ def plan_of_turns(problem: Problem) -> Plan:
 
 
 def plan_of_samples(problem: Problem, seed: int = 0) -> Plan:
-    """Return the reference of a problem's random motions: its start, held for `STILL_S`, and its goal.
+    """Return the reference of a problem's random motions: its start, held for the time of a motion, and its goal.
 
     Raises
     ------
@@ -77,7 +76,7 @@ def plan_of_samples(problem: Problem, seed: int = 0) -> Plan:
     if problem.file.sampled is None:
         raise ConfigError(f"{problem.path}: no section `sampled`: random motions are tuned for what they move")
     q = problem.configuration(problem.start_u, problem.start_a)
-    plan = standing_still(q, q[problem.system.n_q_u :], STILL_S)
+    plan = standing_still(q, q[problem.system.n_q_u :], problem.file.sampled.motion_s)
     record = {**problem.system.provenance(), "version": __version__, "task": problem.file.name}
     return _to_goal(problem, replace(plan, provenance=record), SAMPLED, seed)
 

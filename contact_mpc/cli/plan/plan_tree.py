@@ -20,13 +20,13 @@ from contact_mpc.cli.frame.line_bar import LineBar
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, command_line, emit
 from contact_mpc.errors import ConfigError, PlanError
 from contact_mpc.loop.compile_ahead import TREE as TREE_CODE
+from contact_mpc.loop.parts.confirmed_plan import CANDIDATES, candidate_seed, confirm_best
 from contact_mpc.task.plan import Plan, save_plan
 from contact_mpc.planning.tree.plan import GlobalPlan, plan_globally
 from contact_mpc.planning.tree.problem import Problem, load_problem, with_goal
 from contact_mpc.planning.tree.planner import TreePlanner
 from contact_mpc.planning.tree.file import save_tree
 
-CANDIDATES, CANDIDATE_SEED_STEP = 3, 104_729_000_000  # plans that are tried in physics, and between their seeds
 REASONS = {
     "nodes": "the goal is not reached within the budget of nodes: raise --nodes, or move the goal",
     "stuck": "hardly an extension is possible any more: the goal may be unreachable, or the ranges too narrow",
@@ -91,15 +91,9 @@ def candidates(problem: Problem, first: Plan, seed: int) -> Iterator[Plan]:
                 yield found.plan
 
 
-def candidate_seed(seed: int, k: int) -> int:
-    """Return the seed of the k-th plan that is tried."""
-    return seed + k * CANDIDATE_SEED_STEP
-
-
 def _confirmed(problem: Problem, found: GlobalPlan, seed: int) -> tuple[Plan, dict[str, Any]]:
     """Return the plan as MuJoCo has played it, and what that says, for the JSON result."""
     from contact_mpc.loop.parts.confirmation import MujocoConfirmation
-    from contact_mpc.loop.parts.confirmed_plan import confirm_best
 
     with Console(stderr=True).status("confirming in MuJoCo"):
         plans = candidates(problem, found.plan, seed)

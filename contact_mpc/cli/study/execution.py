@@ -20,7 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.table import Table
 
 from contact_mpc.cli.run.run_output import StateBar
-from contact_mpc.cli.plan.plan_tree import CANDIDATES, candidate_seed, candidates
+from contact_mpc.cli.plan.plan_tree import candidates
 from contact_mpc.cli.frame.output import EXIT_GOAL_MISSED, EXIT_INTERRUPTED, emit, page_values, require_writable
 from contact_mpc.cli.evaluate.trials import DisturbanceScale
 from contact_mpc.errors import ConfigError, PlanError
@@ -29,7 +29,7 @@ from contact_mpc.evaluation.execution import WAYS, Execution, execute, to_row
 from contact_mpc.evaluation.execution_store import execution_key, load_execution, save_execution
 from contact_mpc.evaluation.statistics import wilson_interval
 from contact_mpc.loop.parts.confirmation import MujocoConfirmation
-from contact_mpc.loop.parts.confirmed_plan import confirm_best
+from contact_mpc.loop.parts.confirmed_plan import CANDIDATES, candidate_seed, confirm_best
 from contact_mpc.loop.parts.confirmed_samples import confirm_samples
 from contact_mpc.loop.parts.confirmed_turns import confirm_turns
 from contact_mpc.planning.tree.plan import GlobalPlan, plan_globally

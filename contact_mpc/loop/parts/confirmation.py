@@ -27,7 +27,6 @@ from contact_mpc.loop.parts.correction import SETTLED_RAD, CorrectionConfig, cor
 from contact_mpc.loop.parts.drives import DriveIdentification
 from contact_mpc.loop.parts.identification import PlantIdentification
 from contact_mpc.model.system import System
-from contact_mpc.planning.sampled.random_motions import SPEED_SHARE
 from contact_mpc.planning.tree.problem import Problem
 from contact_mpc.planning.tree.segments import Corrected, object_distance
 from contact_mpc.plants.common.perturbation import PlantPerturbation
@@ -43,6 +42,7 @@ FEW_DRAWS = 2  # of them, where many commands are rolled out
 REST_S, RESTED_ROWS = 0.5, 5  # of a roll-out that asks whether objects stay, and rows over which they are seen to rest
 LEAST_FRICTION = 0.5  # of draws about a friction that was identified
 COMPENSATED = 0.5  # share of a part from which commands of free joints lead by all that drives hold back
+SPEED_SHARE = 0.9  # of the joints' limits of speed: a bridge refuses a plan beyond them
 
 
 class MujocoConfirmation:

@@ -28,6 +28,7 @@ SETTLE_S = 3.0  # for which the last command of a part is held
 REST_RAD = 0.005  # from where the object comes to rest, global metric, up to which a part of the plan waits for it
 LEAST_PAUSE_S = 0.3
 ROWS_S = 0.05  # between rows of the plan
+CANDIDATES, CANDIDATE_SEED_STEP = 3, 104_729_000_000  # plans that are tried in physics, and between their seeds
 
 
 @dataclass(frozen=True)
@@ -166,6 +167,11 @@ def confirm(
     error_rad = object_distance(problem, q, problem.configuration(problem.goal_u))
     identified = None if physics is None else physics.identified
     return ConfirmedPlan(played, not reason, tuple(robustness), reason, error_rad, identified)
+
+
+def candidate_seed(seed: int, k: int) -> int:
+    """Return the seed of the k-th plan that is tried."""
+    return seed + k * CANDIDATE_SEED_STEP
 
 
 def confirm_best(

@@ -4,11 +4,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from contact_mpc.loop.parts.confirmation import MujocoConfirmation
-from contact_mpc.loop.parts.confirmed_plan import ConfirmedPlan, confirm_best
+from contact_mpc.loop.parts.confirmed_plan import CANDIDATES, ConfirmedPlan, candidate_seed, confirm_best
 from contact_mpc.planning.parts import plan_of_samples
 from contact_mpc.planning.tree.problem import Problem
-
-CANDIDATES, SEED_STEP = 3, 104_729_000_000  # seeds that are tried, and between them
 
 
 def confirm_samples(problem: Problem, seed: int = 0, report: Callable[[str], None] | None = None) -> ConfirmedPlan:
@@ -22,7 +20,7 @@ def confirm_samples(problem: Problem, seed: int = 0, report: Callable[[str], Non
     ConfigError
         The problem has no section `sampled`.
     """
-    plans = (plan_of_samples(problem, seed + k * SEED_STEP) for k in range(CANDIDATES))
+    plans = (plan_of_samples(problem, candidate_seed(seed, k)) for k in range(CANDIDATES))
     done = confirm_best(problem, plans, MujocoConfirmation(problem.system), report)
     record = {**done.plan.provenance, "is_valid": done.is_confirmed, "reason": done.reason}
     return replace(done, plan=replace(done.plan, provenance=record))

@@ -5,13 +5,12 @@ from dataclasses import replace
 from contact_mpc.control.bridge.config import BridgeConfig
 from contact_mpc.control.bridge.guard.limits import GuardLimits
 from contact_mpc.errors import ConfigError
-from contact_mpc.loop.parts.confirmation import MujocoConfirmation, slowed
+from contact_mpc.loop.parts.confirmation import SPEED_SHARE, MujocoConfirmation, slowed
 from contact_mpc.model.system import System
 from contact_mpc.planning.methods import is_problem
 from contact_mpc.planning.parts import make_parts
 from contact_mpc.planning.plan_task import problem_of_plan
 from contact_mpc.planning.reference import make_reference
-from contact_mpc.planning.sampled.random_motions import SPEED_SHARE
 from contact_mpc.planning.tree.problem import load_problem
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan

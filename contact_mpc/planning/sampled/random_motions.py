@@ -8,14 +8,10 @@ changes of the present one do not. Slides that carry the whole robot move a litt
 import numpy as np
 from numpy.typing import NDArray
 
+from contact_mpc.planning.sampled.sampled_config import SampledConfig
 from contact_mpc.planning.tree.problem import Problem
-from contact_mpc.planning.tree.sampled_config import SampledConfig
 from contact_mpc.settings.arrays import FloatArray
 
-KNOTS = (0.4, 0.8)  # shares of the time of a motion; the rest of it stands still
-SIZES = (0.3, 1.0, 2.0)  # of changes, over their standard deviation
-SLIDING = 0.3  # share of motions in which slides move by themselves
-SPEED_SHARE = 0.9  # of the joints' limits of speed: a bridge refuses a plan beyond them
 AXES = {"x": 0, "y": 1, "z": 2}
 
 
@@ -40,7 +36,7 @@ class RandomMotions:
     def __init__(self, problem: Problem) -> None:
         self._config, system = problem.file.sampled or SampledConfig(), problem.system
         self._lower, self._upper, self._v_max = system.q_min, system.q_max, system.v_max
-        self.times_s = self._config.motion_s * np.array([0.0, *KNOTS, 1.0])
+        self.times_s = self._config.motion_s * np.array([0.0, *self._config.knots, 1.0])
         robots = system.config.robots
         slides = robots[0].base_slides if len(robots) == 1 else ()
         self.slides = np.arange(len(slides))
@@ -60,14 +56,14 @@ class RandomMotions:
         for k, change in enumerate(d):
             moving = rng.random(len(self._fingers)) < 0.5
             moving[rng.integers(len(moving))] = True
-            size = (scale if k % 2 else 1.0) * config.spread_rad * rng.choice(SIZES)
+            size = (scale if k % 2 else 1.0) * config.spread_rad * rng.choice(config.sizes)
             for joints in (joints for joints, moves in zip(self._fingers, moving, strict=True) if moves):
                 random = size * rng.standard_normal((2, len(joints)))
                 if rng.random() < share:
                     posture = rng.uniform(self._lower[joints], self._upper[joints]) - u[joints]
                     random = np.array([posture, posture + random[1]])
                 change[:, joints] = random
-            if rng.random() < SLIDING:
+            if rng.random() < config.sliding_share:
                 change[:, self.slides] = config.slide_spread_m * rng.standard_normal((2, len(self.slides)))
         return d
 
@@ -87,9 +83,9 @@ class RandomMotions:
     def commands(self, u: FloatArray, d: FloatArray) -> FloatArray:
         """Return the commands (m, 4, n_a) at `times_s` of changes d (m, 2, n_a), within the joint limits and u.
 
-        No command is faster than `SPEED_SHARE` of the joint's limit, where a bridge would refuse it.
+        No command is faster than `speed_share` of the joint's limit, where a bridge would refuse it.
         """
-        most = SPEED_SHARE * self._v_max * np.diff(self.times_s)[:2, None]
+        most = self._config.speed_share * self._v_max * np.diff(self.times_s)[:2, None]
         first = np.clip(d[:, 0], -most[0], most[0])
         second = np.clip(d[:, 1], first - most[1], first + most[1])
         changes = np.stack([np.zeros_like(first), first, second, second], axis=1)

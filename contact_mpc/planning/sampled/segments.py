@@ -23,8 +23,8 @@ from typing import Protocol
 import numpy as np
 
 from contact_mpc.planning.sampled.random_motions import RandomMotions
+from contact_mpc.planning.sampled.sampled_config import SampledConfig
 from contact_mpc.planning.tree.problem import Problem, lost_object, with_goal
-from contact_mpc.planning.tree.sampled_config import SampledConfig
 from contact_mpc.planning.tree.segments import Physics, has_arrived, object_distance, standing_still, tolerances
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan

@@ -2,8 +2,8 @@
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from contact_mpc.planning.sampled.sampled_config import SampledConfig
 from contact_mpc.planning.tree.parts_config import PartsConfig
-from contact_mpc.planning.tree.sampled_config import SampledConfig
 from contact_mpc.planning.tree.search_config import SearchConfig
 from contact_mpc.planning.tree.timing import TimingConfig
 from contact_mpc.settings.names import FileName, Name

@@ -55,7 +55,7 @@ def test_a_problem_of_random_motions_is_planned_by_them_and_says_so_when_they_mi
     """One motion with the fingers still: it carries, and does not turn the pen."""
     monkeypatch.chdir(tmp_path)
     text = resource("planning", "allegro_pen").read_text()
-    few = "sampled: {samples: 2, finalists: 2, rounds: 0, tries: 1, posture_share: 0.0, spread_rad: 1.0e-3}"
+    few = "sampled: {samples: 2, finalists: 2, rounds: 0, tries: 1, shakes: 0, posture_share: 0.0, spread_rad: 1.0e-3}"
     lines = [few if line.startswith("sampled:") else line for line in text.splitlines()]
     Path("few.yaml").write_text("\n".join(lines))
     code = run(["plan", "few.yaml", "--method", SAMPLED, "--seed", "4", "--json"])

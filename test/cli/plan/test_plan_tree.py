@@ -8,9 +8,9 @@ import pytest
 from short_push import write_short_push
 
 from contact_mpc.cli.main import main
-from contact_mpc.cli.plan.plan_tree import CANDIDATES
 from contact_mpc.loop.parts import confirmed_plan
 from contact_mpc.loop.parts.confirmation import MujocoConfirmation
+from contact_mpc.loop.parts.confirmed_plan import CANDIDATES
 from contact_mpc.planning.tree.problem import load_problem
 from contact_mpc.task.plan import Plan, load_plan
 

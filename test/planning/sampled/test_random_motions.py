@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contact_mpc.planning.sampled.random_motions import RandomMotions
+from contact_mpc.planning.sampled.sampled_config import SampledConfig
 from contact_mpc.planning.tree.problem import Problem, load_problem
-from contact_mpc.planning.tree.sampled_config import SampledConfig
 
 
 def pen(**values: float) -> Problem:

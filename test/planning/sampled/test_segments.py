@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from contact_mpc.planning.parts import plan_of_samples
+from contact_mpc.planning.sampled.sampled_config import SampledConfig
 from contact_mpc.planning.sampled.segments import SampledSegments
 from contact_mpc.planning.tree.problem import Problem, load_problem, with_goal
-from contact_mpc.planning.tree.sampled_config import SampledConfig
 from contact_mpc.planning.tree.segments import Corrected, object_distance
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
@@ -40,7 +40,7 @@ class Formula:
 def disc(**values: float) -> Problem:
     """The disc of the planar hand, to be turned by a quarter."""
     problem = with_goal(load_problem("planar_hand_ball"), {"disc_turn_rad": 0.5 * np.pi})
-    sampled = SampledConfig(**{"samples": 60, "rounds": 1, "variations": 10, **values})
+    sampled = SampledConfig(**{"samples": 60, "rounds": 1, "variations": 10, "shakes": 0, "least_gain": 0.01, **values})
     return replace(problem, file=problem.file.model_copy(update={"sampled": sampled}))
 
 
@@ -97,8 +97,49 @@ def test_where_nothing_leads_nearer_it_is_said_how_many_motions_were_tried() -> 
     segments.begin(plan_of_samples(problem))
     segment = segments.next_segment(*start(problem))
     assert segment is not None and segment.plan is None
-    assert "none of 180 random motions leads nearer" in segment.reason
-    assert engine.rolled > 180
+    assert "none of 120 random motions leads nearer" in segment.reason
+    assert engine.rolled > 120
+
+
+def test_where_nothing_leads_nearer_fingers_go_elsewhere_a_few_times_as_long_as_that_costs_little() -> None:
+    """From the first posture nothing turns the disc; from others all do, at the loss of what is allowed, or of more."""
+    problem = disc(tries=1, shakes=2)
+
+    def losing(rad: float) -> Formula:
+        return Formula(lambda q, _way: [turned(problem, q, -rad)] * 2)
+
+    for loss, parts in ((0.05, 2), (0.5, 0)):
+        segments = SampledSegments(problem, losing(loss))
+        segments.begin(plan_of_samples(problem))
+        told = [segments.next_segment(*start(problem)) for _ in range(3)]
+        handed_out = [segment.note for segment in told if segment is not None and segment.plan is not None]
+        assert len(handed_out) == parts and all("fingers elsewhere" in note for note in handed_out)
+        assert told[-1] is not None and "leads nearer" in told[-1].reason
+
+
+def test_slides_carry_what_has_turned_and_turn_first_what_has_not() -> None:
+    """The pen follows the slides; a finger turns it by as much as it bends, and shifts it in the hand meanwhile."""
+    problem = load_problem("allegro_pen")
+    sampled = SampledConfig(samples=60, rounds=1, variations=10)
+    problem = replace(problem, file=problem.file.model_copy(update={"sampled": sampled}))
+    system, finger = problem.system, problem.system.joint_names.index("thumb_1")
+
+    def answer(q: FloatArray, way: FloatArray) -> list[FloatArray]:
+        e = system.difference(q, problem.configuration(problem.goal_u, q[system.n_q_u :]))
+        dq = np.concatenate([np.clip(way[finger], 0.0, 1.0) * e[:3], way[:3], way])
+        return [system.integrate(q, dq)] * 2
+
+    segments, told = SampledSegments(problem, Formula(answer)), list[str]()
+    segments.begin(plan_of_samples(problem, 2))
+    q = plan_of_samples(problem).q[0]
+    while len(told) < 60 and (segment := segments.next_segment(q, q[system.n_q_u :])) is not None:
+        assert segment.plan is not None, segment.reason
+        told.append(segment.note)
+        q = segment.plan.q[-1]
+    assert problem.is_reached(q)
+    assert "turned" in told[0] and any("brought" in note for note in told)
+    first_brought = next(k for k, note in enumerate(told) if "brought" in note)
+    assert all("turned" in note for note in told[:first_brought])
 
 
 def test_draws_that_end_nowhere_count_as_far_away() -> None:

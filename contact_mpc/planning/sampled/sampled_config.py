@@ -1,6 +1,6 @@
 """How random motions are drawn and judged that take the place of trees: section `sampled` of a planning file."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class SampledConfig(BaseModel):
@@ -20,20 +20,32 @@ class SampledConfig(BaseModel):
     )
     most_loss_rad: float = Field(default=0.1, ge=0.0, le=10.0, description="of a part that only does that, rad")
     motion_s: float = Field(default=1.2, gt=0.0, le=60.0, description="time of a part, s")
+    knots: tuple[float, float] = Field(
+        default=(0.4, 0.8), description="shares of that time at which commands bend; it rests after the second, -"
+    )
+    speed_share: float = Field(
+        default=0.9, gt=0.0, le=1.0, description="of the joints' limits of speed: a bridge refuses what is beyond, -"
+    )
     settle_s: float = Field(default=0.5, ge=0.0, le=60.0, description="rest after it before it is judged, s")
     rested_s: float = Field(default=2.0, ge=0.0, le=60.0, description="rest before what is kept is judged, s")
     spread_rad: float = Field(
         default=0.3,
         gt=0.0,
         le=10.0,
-        description="standard deviation of a finger's command, rad; also a third, and twice",
+        description="standard deviation of a finger's command, rad",
+    )
+    sizes: tuple[float, ...] = Field(
+        default=(0.3, 1.0, 2.0), min_length=1, description="factors on it that are drawn, one for each motion, -"
     )
     full_rad: float = Field(
         default=0.5, gt=0.0, le=10.0, description="cost from which it is that; in proportion below, rad"
     )
     least_scale: float = Field(default=0.15, gt=0.0, le=1.0, description="of it at least, near the goal, -")
     slide_spread_m: float = Field(
-        default=0.02, ge=0.0, le=1.0, description="standard deviation of the slides' command in three of ten motions, m"
+        default=0.02, ge=0.0, le=1.0, description="standard deviation of the slides' command, m"
+    )
+    sliding_share: float = Field(
+        default=0.3, ge=0.0, le=1.0, description="of the motions in which slides move by themselves, -"
     )
     posture_share: float = Field(
         default=0.4, ge=0.0, le=1.0, description="of moving fingers that first go to any posture within their limits"
@@ -72,3 +84,9 @@ class SampledConfig(BaseModel):
     near_rad: float = Field(
         default=0.25, ge=0.0, le=10.0, description="distance from the goal from which the grasp is asked first, rad"
     )
+
+    @model_validator(mode="after")
+    def _check_knots(self) -> "SampledConfig":
+        if not 0.0 < self.knots[0] < self.knots[1] < 1.0:
+            raise ValueError(f"knots {self.knots}: expected 0 < first < second < 1")
+        return self
