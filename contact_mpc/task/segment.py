@@ -12,7 +12,8 @@ class Segment:
     """A plan that is tracked (the object is held) or else played back (fingers let go and grip anew).
 
     Without a plan, `reason` says why there is none. At its end the next one waits for settle_s, and for up to rest_s
-    more where objects still move. `note` tells people which part it is and what is expected of it.
+    more where objects still move. `note` tells people which part it is and what is expected of it. `has_free_slides`
+    says that slides which carry a whole robot meet nothing on their way, even where its fingers hold an object.
     """
 
     plan: Plan | None
@@ -21,6 +22,7 @@ class Segment:
     rest_s: float = 0.0
     note: str = ""
     settle_s: float = 0.3
+    has_free_slides: bool = False
 
 
 SEARCHING = Segment(None, reason="searching")  # by another process; to be asked for again

@@ -140,10 +140,10 @@ def confirm(
         ways = world.ways(q, segment.plan, row_s=ROWS_S)
         ends = ways.q[:, -1]
         if physics is not None and world is not physics:
+            if segment.has_free_slides or not segment.is_tracked:
+                physics.learn_drives(q, segment.plan, ways)
             if segment.is_tracked:
                 physics.learn(problem, q, segment.plan, ways)
-            else:
-                physics.learn_drives(q, segment.plan, ways)
         robustness.append(
             float(np.mean([object_distance(problem, ends[0], end) <= problem.file.parts.off_rad for end in ends]))
         )

@@ -16,9 +16,9 @@ class SampledConfig(BaseModel):
     variations: int = Field(default=30, ge=1, le=1_000_000, description="motions of such a round")
     tries: int = Field(default=2, ge=1, le=100, description="times that motions are drawn where none leads nearer")
     shakes: int = Field(
-        default=8, ge=0, le=100, description="times that fingers go to other postures then, in a whole way"
+        default=16, ge=0, le=100, description="times that fingers go to other postures then, in a whole way"
     )
-    most_loss_rad: float = Field(default=0.1, ge=0.0, le=10.0, description="of a part that only does that, rad")
+    most_loss_rad: float = Field(default=0.15, ge=0.0, le=10.0, description="of a part that only does that, rad")
     motion_s: float = Field(default=1.2, gt=0.0, le=60.0, description="time of a part, s")
     knots: tuple[float, float] = Field(
         default=(0.4, 0.8), description="shares of that time at which commands bend; it rests after the second, -"

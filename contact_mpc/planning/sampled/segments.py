@@ -97,7 +97,7 @@ class SampledSegments:
             if expected <= before - max(config.least_gain_rad, config.least_gain * before):
                 self._mends_left = parts.mends
                 return self._hand_out(plan, "turned" if self._turns_first else "brought", before, expected)
-        if self._shakes_left > 0:
+        while self._shakes_left > 0:
             self._shakes_left -= 1
             plan, expected = self._rested(q, u, self._other_posture(q, u))
             if expected <= before + config.most_loss_rad:
@@ -108,7 +108,8 @@ class SampledSegments:
     def _hand_out(self, plan: Plan, what: str, before: float, expected: float) -> Segment:
         self._parts += 1
         note = f"part {self._parts}, {what}, {before:.3f} rad off, foretold {expected:.3f}"
-        return Segment(plan, self._is_tracked, rest_s=self._problem.file.parts.rest_s, note=note)
+        rest_s, has_slides = self._problem.file.parts.rest_s, len(self._motions.slides) > 0
+        return Segment(plan, self._is_tracked, rest_s=rest_s, note=note, has_free_slides=has_slides)
 
     def _has_to_turn(self, q: FloatArray) -> bool:
         """Whether slides may bring the object to its place later, because it has to turn first."""
