@@ -99,7 +99,7 @@ def test_best_of_plans_is_the_first_confirmed_or_else_the_nearest(
     def best_of(*results: ConfirmedPlan) -> ConfirmedPlan:
         left = list(results)
         monkeypatch.setattr(
-            confirmed_plan, "confirm", lambda _problem, plan, _physics: made.append(plan) or left.pop(0)
+            confirmed_plan, "confirm", lambda _problem, plan, _physics, report: made.append(plan) or left.pop(0)
         )
         return confirm_best(problem, iter(plans), None)  # type: ignore[arg-type]
 

@@ -65,7 +65,7 @@ def test_parts_lead_to_the_goal_from_where_each_one_ended() -> None:
     parts = 0
     while (segment := segments.next_segment(q, u)) is not None and parts < 100:
         parts += 1
-        assert segment.plan is not None and segment.is_tracked, segment.reason
+        assert segment.plan is not None and segment.is_tracked and not segment.has_free_slides, segment.reason
         np.testing.assert_array_equal(segment.plan.u[0], u)
         q, u = segment.plan.q[-1], u
         left = object_distance(problem, q, problem.configuration(problem.goal_u))
@@ -133,7 +133,7 @@ def test_slides_carry_what_has_turned_and_turn_first_what_has_not() -> None:
     segments.begin(plan_of_samples(problem, 2))
     q = plan_of_samples(problem).q[0]
     while len(told) < 60 and (segment := segments.next_segment(q, q[system.n_q_u :])) is not None:
-        assert segment.plan is not None, segment.reason
+        assert segment.plan is not None and segment.has_free_slides, segment.reason
         told.append(segment.note)
         q = segment.plan.q[-1]
     assert problem.is_reached(q)
