@@ -16,9 +16,12 @@ class SampledConfig(BaseModel):
     variations: int = Field(default=30, ge=1, le=1_000_000, description="motions of such a round")
     tries: int = Field(default=2, ge=1, le=100, description="times that motions are drawn where none leads nearer")
     shakes: int = Field(
-        default=16, ge=0, le=100, description="times that fingers go to other postures then, in a whole way"
+        default=12, ge=0, le=100, description="times that fingers go to other postures then, in a whole way"
     )
-    most_loss_rad: float = Field(default=0.15, ge=0.0, le=10.0, description="of a part that only does that, rad")
+    elsewhere: int = Field(
+        default=3, ge=1, le=1000, description="random motions that cost little, of which the best is taken then"
+    )
+    most_loss_rad: float = Field(default=0.25, ge=0.0, le=10.0, description="of a part that only does that, rad")
     motion_s: float = Field(default=1.2, gt=0.0, le=60.0, description="time of a part, s")
     knots: tuple[float, float] = Field(
         default=(0.4, 0.8), description="shares of that time at which commands bend; it rests after the second, -"
@@ -59,6 +62,10 @@ class SampledConfig(BaseModel):
     turned: float = Field(
         default=2.0, ge=1.0, le=100.0,
         description="tolerances of arrival within which an object is turned enough for slides to carry it, -",
+    )  # fmt: skip
+    tilt_weight: float = Field(
+        default=2.0, ge=1.0, le=100.0,
+        description="of turns across gravity, which undoes them, beside those about it, where slides carry, -",
     )  # fmt: skip
     free_shift_m: float = Field(
         default=0.05, ge=0.0, le=10.0, description="way in the hand, from where it starts, that an object may take, m"

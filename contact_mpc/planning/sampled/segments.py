@@ -8,8 +8,9 @@ begins anew from where the object really is. Near the goal the commands in force
 motions are drawn.
 
 Slides that carry the whole robot bring what it holds anywhere. There the object is turned first, and the slides go to
-the goal with it then: a motion costs |turn| + w max(|shift in the hand| - free, 0) / L until the turn is within its
-tolerance, or within twice of it where the object is not at its place, and else the distance in the global metric.
+the goal with it then: a motion costs sum_i w_i |turn_i| + w max(|shift in the hand| - free, 0) / L until the turn is
+within its tolerance, or within twice of it where the object is not at its place, and else the distance in the global
+metric. Turns about horizontal axes, which gravity undoes, weigh more than those about the vertical.
 
 Wrong where every way leads away from the goal first, by more than one motion: it goes to where nothing leads nearer.
 
@@ -67,6 +68,7 @@ class SampledSegments:
         self._config, self._motions = problem.file.sampled or SampledConfig(), RandomMotions(problem)
         self._rng, self._parts, self._mends_left = np.random.default_rng(0), 0, problem.file.parts.mends
         self._shakes_left, self._turns_first = self._config.shakes, False
+        self._weight = _turn_weight(problem, self._config.tilt_weight)
 
     def begin(self, plan: Plan) -> None:
         """Go to the goal that a plan was made for."""
@@ -118,8 +120,17 @@ class SampledSegments:
         return bool(len(self._motions.slides)) and angle > share * most_deg
 
     def _other_posture(self, q: FloatArray, u: FloatArray) -> Found:
-        """Return the best motion in which fingers go to other postures: from there other things can be done."""
-        return self._decide(q, u, self._motions.draw(self._rng, u, self._config.samples, postures=1.0))
+        """Return a motion in which fingers go to other postures: from there other things can be done.
+
+        Of those that move the object in the nominal draw, and cost little, some are taken at random.
+        """
+        config, before = self._config, self._cost(q)
+        d = self._motions.draw(self._rng, u, config.samples, postures=1.0)
+        change = self._costs(q, u, d, NOMINAL)[:, 0] - before
+        allowed = np.flatnonzero((change <= config.most_loss_rad) & (np.abs(change) > config.least_gain * before))
+        if not len(allowed):
+            return Found(d[0], np.inf)
+        return self._decide(q, u, d[self._rng.permutation(allowed)[: config.elsewhere]])
 
     def _search(self, q: FloatArray, u: FloatArray) -> Found:
         """Return the best of many random motions, and of rounds that vary it."""
@@ -174,7 +185,7 @@ class SampledSegments:
         problem, config = self._problem, self._config
         goal = problem.configuration(problem.goal_u)
         e = problem.system.difference(goal, q)[: problem.system.n_v_u]
-        turn = float(np.sum(np.abs(e[problem.turns])))
+        turn = float(self._weight @ np.abs(e[problem.turns]))
         shift_m = float(np.linalg.norm(self._in_hand_m(q) - self._in_hand_m(problem.configuration(problem.start_u))))
         return float(turn + config.shift_weight * max(shift_m - config.free_shift_m, 0.0) / problem.file.rrt.length_m)
 
@@ -193,3 +204,13 @@ class SampledSegments:
         position = system.object_pose(q)[1].copy()
         position[motions.axes] -= q[system.n_q_u + motions.slides]
         return position
+
+
+def _turn_weight(problem: Problem, tilt_weight: float) -> FloatArray:
+    """Return the weight of each turn of the objects: `tilt_weight` where it is of a free body, across gravity."""
+    gravity = np.array(problem.system.config.gravity_m_s2)
+    count = int(np.count_nonzero(problem.turns))
+    strength = float(np.linalg.norm(gravity))
+    if strength == 0.0 or count != len(gravity):
+        return np.ones(count)
+    return np.asarray(tilt_weight + (1.0 - tilt_weight) * np.abs(gravity) / strength)
