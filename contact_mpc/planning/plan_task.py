@@ -12,6 +12,7 @@ from contact_mpc.errors import PlanError
 from contact_mpc.model.kinematic_tree import REVOLUTE
 from contact_mpc.model.rotations import rotation_log, rpy_from_rotation
 from contact_mpc.planning.parts import REGRASP, SAMPLED, turning_task
+from contact_mpc.planning.tree import segments
 from contact_mpc.planning.tree.problem import Problem, load_problem, with_goal
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.file_access import write_text
@@ -61,9 +62,8 @@ def tolerances(problem: Problem) -> tuple[float, float]:
 
     Position is not judged where no coordinate of the objects is a distance.
     """
-    file, has_distance = problem.file, not bool(np.all(problem.turns))
-    most_mm = min(file.parts.most_mm, file.tolerance_mm) if has_distance else UNJUDGED_MM
-    return min(file.parts.most_deg, file.tolerance_deg), most_mm
+    most_deg, most_mm = segments.tolerances(problem)
+    return most_deg, UNJUDGED_MM if np.all(problem.turns) else most_mm
 
 
 def goal_of_plan(problem: Problem, plan: Plan) -> Goal:

@@ -165,9 +165,9 @@ class SampledSegments:
         """Return a motion as a plan, and the median of what its draws cost where objects have come to rest."""
         commands = self._motions.commands(u, best.d[None])
         ends = self._physics.ends(q, self._motions.times_s, commands, self._config.rested_s, ALL)[0]
-        still = standing_still(q, u, self._config.motion_s, len(self._motions.times_s))
-        way = np.vstack([still.q[:-1], np.where(np.isfinite(ends[0]), ends[0], q)])
-        plan = replace(still, times_s=self._motions.times_s, q=way, u=commands[0])
+        plan = standing_still(q, u, self._config.motion_s, len(self._motions.times_s))
+        plan.q[-1] = np.where(np.isfinite(ends[0]), ends[0], q)
+        plan = replace(plan, times_s=self._motions.times_s, u=commands[0])
         return plan, float(np.median(np.nan_to_num([self._cost(end) for end in ends], nan=np.inf)))
 
     def _costs(self, q: FloatArray, u: FloatArray, d: FloatArray, draws: slice) -> FloatArray:
