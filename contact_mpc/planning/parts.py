@@ -6,12 +6,14 @@ contacts slide and roll at once, random motions in a physics engine find what no
 (`contact_mpc.planning.sampled.segments`).
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from contact_mpc import __version__
 from contact_mpc.errors import ConfigError
 from contact_mpc.planning.reorient.segments import build_planner, make_goal_plan
-from contact_mpc.planning.sampled.segments import RolledPhysics, SampledSegments
+from contact_mpc.planning.sampled.motion_search import RolledPhysics
+from contact_mpc.planning.sampled.segments import SampledSegments
 from contact_mpc.planning.tree.problem import Problem
 from contact_mpc.planning.tree.segments import TreeSegments, standing_still
 from contact_mpc.task.plan import Plan
@@ -23,17 +25,21 @@ SAMPLED = "sampled"  # provenance["planner"] of plans by random motions
 
 
 def make_parts(
-    problem: Problem, physics: RolledPhysics | None = None, plans_again: bool = True, is_tracked: bool = True
+    problem: Problem,
+    physics: RolledPhysics | None = None,
+    plans_again: bool = True,
+    is_tracked: bool = True,
+    report: Callable[[str], None] | None = None,
 ) -> SegmentPlanner:
     """Return what plans the parts of a problem; trees alone correct them in physics and may leave out to plan again.
 
     Where parts are not tracked, they are played as they were corrected. Random motions need physics: without it a
-    problem that asks for them has trees.
+    problem that asks for them has trees. `report` is told how a search of random motions goes on.
     """
     if problem.file.turns is not None:
         return build_planner(turning_task(problem))
     if problem.file.sampled is not None and physics is not None:
-        return SampledSegments(problem, physics, is_tracked)
+        return SampledSegments(problem, physics, is_tracked, report)
     return TreeSegments(problem, is_tracked, physics, plans_again)
 
 

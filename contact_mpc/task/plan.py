@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from contact_mpc.errors import InputError, PlanError
 from contact_mpc.model.kinematic_tree import FREE, REVOLUTE
@@ -88,6 +89,14 @@ class Plan:
         return replace(
             self, times_s=times_s, tau_ff=self.tau_ff[source], tau_ff_held=False, **filled,
             q=self.q[end], contact_impulses=self.contact_impulses[end],
+        )  # fmt: skip
+
+    def rows(self, rows: slice | NDArray[np.bool_]) -> "Plan":
+        """Return some rows of this plan, from time 0 on."""
+        times_s, du = self.times_s[rows], None if self.du is None else self.du[rows]
+        return replace(
+            self, times_s=times_s - times_s[0], q=self.q[rows], u=self.u[rows], tau_ff=self.tau_ff[rows], du=du,
+            contact_impulses=self.contact_impulses[rows],
         )  # fmt: skip
 
     @property

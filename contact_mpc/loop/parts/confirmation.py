@@ -38,6 +38,7 @@ STEP_S = 0.002  # of the roll-outs, s: a third of the contacts' time constant
 # Friction and mass as factors on the system's, size as one on the objects' shapes: the nominal plant first.
 DRAWS = ((1.0, 1.0, 1.0), (0.75, 1.1, 0.99), (0.65, 0.9, 1.01), (0.85, 1.0, 1.0))
 ALL = slice(None)
+COARSE_STEPS = 2  # of those, in a step that may be coarse
 FEW_DRAWS = 2  # of them, where many commands are rolled out
 REST_S, RESTED_ROWS = 0.5, 5  # of a roll-out that asks whether objects stay, and rows over which they are seen to rest
 LEAST_FRICTION = 0.5  # of draws about a friction that was identified
@@ -183,14 +184,24 @@ class MujocoConfirmation:
         return self._known.best
 
     def ends(
-        self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, draws: slice = ALL
+        self,
+        q: FloatArray,
+        times_s: FloatArray,
+        u: FloatArray,
+        settle_s: float,
+        draws: slice = ALL,
+        is_coarse: bool = False,
     ) -> FloatArray:
         """Return where commands lead; see `contact_mpc.loop.parts.correction.Batch`."""
-        steps = round((float(times_s[-1]) + settle_s) / STEP_S)
-        models = self._models[draws]
+        models, step_s = self._models[draws], STEP_S
         if not models:
             return np.empty((len(u), 0, len(q)))
-        controls = np.repeat([self._controls(times_s, rows, steps) for rows in u], len(models), axis=0)
+        if is_coarse:
+            models, step_s = [copy(model) for model in models], COARSE_STEPS * STEP_S
+            for model in models:
+                model.opt.timestep = step_s
+        steps = round((float(times_s[-1]) + settle_s) / step_s)
+        controls = np.repeat([self._controls(times_s, rows, steps, step_s) for rows in u], len(models), axis=0)
         states = self._roll(q, models * len(u), controls)
         ends = self._plant.q_from_qpos(states[:, -1, 1 : 1 + self._models[0].nq])
         return np.asarray(ends).reshape(len(u), len(models), -1)
@@ -241,15 +252,15 @@ class MujocoConfirmation:
         motions = self._plant.q_from_qpos(states[:, stride - 1 :: stride, 1 : 1 + models[0].nq])
         return Ways(STEP_S * stride * np.arange(1, rows + 1, dtype=np.float64), np.asarray(motions))
 
-    def _controls(self, times_s: FloatArray, u: FloatArray, steps: int) -> FloatArray:
+    def _controls(self, times_s: FloatArray, u: FloatArray, steps: int, step_s: float = STEP_S) -> FloatArray:
         """Return the inputs (steps, n_a) of the joint impedance for commands u (n, n_a) at times_s (n,)."""
-        sampled = STEP_S * np.arange(1, steps + 1)
+        sampled = step_s * np.arange(1, steps + 1)
         controls = np.stack([np.interp(sampled, times_s, column) for column in u.T], axis=1)
         if self._limits is not None:
             controls = np.clip(controls, self._limits.q_min, self._limits.q_max)
         felt = self._drives.torque(u) / self._system.kp
         felt = np.stack([np.interp(sampled, times_s, column) for column in felt.T], axis=1)
-        return controls + self._lead * np.gradient(controls, STEP_S, axis=0) + felt
+        return controls + self._lead * np.gradient(controls, step_s, axis=0) + felt
 
     def _roll(self, q: FloatArray, models: list[mujoco.MjModel], controls: FloatArray) -> FloatArray:
         """Return the states (m, steps, n_state) that inputs (m, steps, n_a) lead to from rest at q (n_q,)."""

@@ -16,8 +16,8 @@ import numpy as np
 
 from contact_mpc.errors import PlanError
 from contact_mpc.planning.parts import make_parts
-from contact_mpc.planning.sampled.segments import RolledPhysics
-from contact_mpc.planning.tree.plan import FREE_S
+from contact_mpc.planning.sampled.motion_search import RolledPhysics
+from contact_mpc.planning.tree.plan import FREE_S, PARTS_S
 from contact_mpc.planning.tree.problem import Problem
 from contact_mpc.planning.tree.segments import object_distance
 from contact_mpc.settings.arrays import FloatArray
@@ -121,13 +121,14 @@ def confirm(
     report : callable, optional
         Told of each part before it is played.
     """
-    segments = make_parts(problem, physics, plans_again)
+    segments = make_parts(problem, physics, plans_again, report=report)
     segments.begin(plan)
     q, u = plan.q[0] if start_q is None else start_q, plan.u[0]
     world = physics if world is None else world
     assert world is not None
     times_s, rows_q, rows_u = [np.zeros(1)], [q[None]], [u[None]]
     free_s: list[tuple[float, float]] = []
+    parts_s: list[float] = []
     robustness: list[float] = []
     reason = f"more than {MOST_PARTS} parts"
     for _ in range(MOST_PARTS):
@@ -148,6 +149,7 @@ def confirm(
             float(np.mean([object_distance(problem, ends[0], end) <= problem.file.parts.off_rad for end in ends]))
         )
         begin_s = float(times_s[-1][-1])
+        parts_s.append(begin_s)
         least = int(np.searchsorted(ways.times_s, segment.plan.times_s[-1] + LEAST_PAUSE_S))
         count = _rows_to_rest(problem, ways.q[0], least)
         rows_s = ways.times_s[:count]
@@ -158,11 +160,11 @@ def confirm(
         if not segment.is_tracked:
             free_s.append((begin_s, float(times_s[-1][-1])))
         q, u = ends[0], rows_u[-1][-1]
-    record = {**plan.provenance, FREE_S: free_s, "confirmed": not reason, "robustness": robustness}
+    told = {FREE_S: free_s, PARTS_S: parts_s, "confirmed": not reason, "robustness": robustness}
     all_u = np.vstack(rows_u)
     played = Plan(
         np.concatenate(times_s), np.vstack(rows_q), all_u, np.zeros_like(all_u),
-        np.zeros((len(all_u), *plan.contact_impulses.shape[1:])), record,
+        np.zeros((len(all_u), *plan.contact_impulses.shape[1:])), {**plan.provenance, **told},
     )  # fmt: skip
     error_rad = object_distance(problem, q, problem.configuration(problem.goal_u))
     identified = None if physics is None else physics.identified

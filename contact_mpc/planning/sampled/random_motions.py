@@ -43,23 +43,16 @@ class RandomMotions:
         self.axes = np.array([AXES[slide.axis] for slide in slides], dtype=np.int64)
         self._fingers = _fingers(problem, self.slides)
 
-    def draw(
-        self, rng: np.random.Generator, u: FloatArray, count: int, scale: float = 1.0, postures: float | None = None
-    ) -> FloatArray:
-        """Return random changes (count, 2, n_a) of a command u (n_a,).
-
-        `scale` is that of the normal ones of every other motion; `postures` the share of fingers that go to a posture
-        first, that of the file where left out.
-        """
+    def draw(self, rng: np.random.Generator, u: FloatArray, count: int, scale: float = 1.0) -> FloatArray:
+        """Return random changes (count, 2, n_a) of a command u (n_a,); scale: of the normal ones of every other one."""
         config, d = self._config, np.zeros((count, 2, len(u)))
-        share = config.posture_share if postures is None else postures
         for k, change in enumerate(d):
             moving = rng.random(len(self._fingers)) < 0.5
             moving[rng.integers(len(moving))] = True
             size = (scale if k % 2 else 1.0) * config.spread_rad * rng.choice(config.sizes)
             for joints in (joints for joints, moves in zip(self._fingers, moving, strict=True) if moves):
                 random = size * rng.standard_normal((2, len(joints)))
-                if rng.random() < share:
+                if rng.random() < config.posture_share:
                     posture = rng.uniform(self._lower[joints], self._upper[joints]) - u[joints]
                     random = np.array([posture, posture + random[1]])
                 change[:, joints] = random
@@ -80,16 +73,25 @@ class RandomMotions:
         d[:, self.slides] = np.array([0.5, 1.0])[:, None] * np.clip(way_m, -most, most)[self.axes]
         return d
 
-    def commands(self, u: FloatArray, d: FloatArray) -> FloatArray:
-        """Return the commands (m, 4, n_a) at `times_s` of changes d (m, 2, n_a), within the joint limits and u.
+    def added(self, times_s: FloatArray, u: FloatArray, d: FloatArray) -> FloatArray:
+        """Return commands u (n, n_a) at times_s (n,) with changes d (m, 2, n_a) added: (m, n, n_a).
 
-        No command is faster than `speed_share` of the joint's limit, where a bridge would refuse it.
+        They stay within the joint limits, or where u is, and no command is faster than `speed_share` of the joint's
+        limit, where a bridge would refuse it.
         """
-        most = self._config.speed_share * self._v_max * np.diff(self.times_s)[:2, None]
-        first = np.clip(d[:, 0], -most[0], most[0])
-        second = np.clip(d[:, 1], first - most[1], first + most[1])
-        changes = np.stack([np.zeros_like(first), first, second, second], axis=1)
-        return np.asarray(np.clip(u + changes, np.minimum(u, self._lower), np.maximum(u, self._upper)))
+        first, second = self._config.knots
+        shares = times_s / times_s[-1]
+        hats = [
+            np.interp(shares, (0.0, first, second), (0.0, 1.0, 0.0)),
+            np.interp(shares, (first, second), (0.0, 1.0)),
+        ]
+        wanted = u + np.einsum("kn,mka->mna", hats, d)
+        wanted = np.clip(wanted, np.minimum(u, self._lower), np.maximum(u, self._upper))
+        most = self._config.speed_share * self._v_max * np.diff(times_s)[:, None]
+        commands = wanted
+        for k in range(1, len(times_s)):
+            commands[:, k] = np.clip(wanted[:, k], commands[:, k - 1] - most[k - 1], commands[:, k - 1] + most[k - 1])
+        return np.asarray(commands)
 
 
 def _fingers(problem: Problem, slides: NDArray[np.int64]) -> list[NDArray[np.int64]]:

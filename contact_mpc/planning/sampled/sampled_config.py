@@ -8,18 +8,40 @@ class SampledConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    samples: int = Field(default=100, ge=1, le=1_000_000, description="random motions of a part, rolled out once each")
+    samples: int = Field(default=60, ge=1, le=1_000_000, description="random motions of a part, rolled out once each")
     finalists: int = Field(
         default=6, ge=1, le=1000, description="best of them, which the draws of friction, mass and size decide between"
     )
-    rounds: int = Field(default=2, ge=0, le=100, description="in which the best is varied")
-    variations: int = Field(default=30, ge=1, le=1_000_000, description="motions of such a round")
-    tries: int = Field(default=2, ge=1, le=100, description="times that motions are drawn where none leads nearer")
-    shakes: int = Field(
-        default=12, ge=0, le=100, description="times that fingers go to other postures then, in a whole way"
+    children: int = Field(default=3, ge=1, le=1000, description="of a rest, by the best of its motions, at most")
+    rounds: int = Field(default=3, ge=0, le=100, description="in which the best is varied, at most")
+    failed_rounds: int = Field(
+        default=2, ge=1, le=100, description="in a row that find nothing better, after which it ends"
+    )
+    variations: int = Field(default=20, ge=1, le=1_000_000, description="motions of such a round")
+    varied_finalists: int = Field(default=3, ge=1, le=1000, description="the best of them, which draws decide between")
+    expansions: int = Field(
+        default=80, ge=1, le=100_000, description="rests that motions are drawn from, on a way from the start"
+    )
+    expansions_again: int = Field(
+        default=12, ge=1, le=100_000, description="the same, on a way from where what was planned misses"
+    )
+    failed_rests: int = Field(
+        default=5,
+        ge=1,
+        le=100_000,
+        description="in a row that lead no nearer, after which a new tree begins at the start",
+    )
+    visit_share: float = Field(
+        default=1.0, ge=0.0, le=10.0, description="by which a rest counts as further away for each time it was left, -"
+    )
+    visit_rad: float = Field(
+        default=0.2, ge=0.0, le=10.0, description="between the objects of rests that count as the same then, rad"
+    )
+    follow_rad: float = Field(
+        default=0.1, ge=0.0, le=10.0, description="by which a part that is followed may end further from the goal, rad"
     )
     elsewhere: int = Field(
-        default=3, ge=1, le=1000, description="random motions that cost little, of which the best is taken then"
+        default=3, ge=0, le=1000, description="motions that only move fingers, which are tried where none leads nearer"
     )
     most_loss_rad: float = Field(default=0.25, ge=0.0, le=10.0, description="of a part that only does that, rad")
     motion_s: float = Field(default=1.2, gt=0.0, le=60.0, description="time of a part, s")
@@ -30,7 +52,7 @@ class SampledConfig(BaseModel):
         default=0.9, gt=0.0, le=1.0, description="of the joints' limits of speed: a bridge refuses what is beyond, -"
     )
     settle_s: float = Field(default=0.5, ge=0.0, le=60.0, description="rest after it before it is judged, s")
-    rested_s: float = Field(default=2.0, ge=0.0, le=60.0, description="rest before what is kept is judged, s")
+    rested_s: float = Field(default=1.0, ge=0.0, le=60.0, description="rest before what is kept is judged, s")
     spread_rad: float = Field(
         default=0.3,
         gt=0.0,
@@ -60,7 +82,7 @@ class SampledConfig(BaseModel):
         default=0.15, ge=0.0, le=10.0, description="way that slides carry the object towards the goal in a part, m"
     )
     turned: float = Field(
-        default=2.0, ge=1.0, le=100.0,
+        default=1.8, ge=1.0, le=100.0,
         description="tolerances of arrival within which an object is turned enough for slides to carry it, -",
     )  # fmt: skip
     tilt_weight: float = Field(
@@ -89,7 +111,7 @@ class SampledConfig(BaseModel):
         default=0.8, gt=0.0, lt=1.0, description="share of the error that a correction by least squares may leave, -"
     )
     near_rad: float = Field(
-        default=0.25, ge=0.0, le=10.0, description="distance from the goal from which the grasp is asked first, rad"
+        default=0.35, ge=0.0, le=10.0, description="what is left from which commands are corrected first, rad"
     )
 
     @model_validator(mode="after")

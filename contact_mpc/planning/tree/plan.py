@@ -33,6 +33,7 @@ from contact_mpc.version import __version__
 
 SAME = 1e-6  # rad, m: ends no further apart are one place
 FREE_S = "free_s"  # of a plan's provenance: intervals between grasps, s
+PARTS_S = "parts_s"  # of a plan that was confirmed: instants at which its parts begin, s
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,6 @@ from itertools import islice, repeat
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from contact_mpc.dynamics.analysis.overlap import without_overlap
 from contact_mpc.dynamics.contact_dynamics import ContactDynamics
@@ -110,7 +109,7 @@ def cut_long(problem: Problem, parts: list[Part]) -> list[Part]:
         edges = np.unique(np.searchsorted(way, way[-1] * np.arange(1, count) / count))
         rows = [0, *(int(k) for k in edges if 0 < k < len(q) - 1), len(q) - 1]
         for first, last in zip(rows[:-1], rows[1:], strict=True):
-            pieces.append(Part(_cut(part.plan, slice(first, last + 1)), part.is_free))
+            pieces.append(Part(part.plan.rows(slice(first, last + 1)), part.is_free))
     return pieces
 
 
@@ -121,7 +120,7 @@ def split_plan(plan: Plan) -> list[Part]:
     for k, (first, last) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
         rows = (plan.times_s >= first - 1e-6) & (plan.times_s <= last + 1e-6)
         if np.count_nonzero(rows) > 1:
-            parts.append(Part(_cut(plan, rows), k % 2 == 1))
+            parts.append(Part(plan.rows(rows), k % 2 == 1))
     return parts
 
 
@@ -137,14 +136,6 @@ def shifted(part: Part, u: FloatArray, released: FloatArray | None = None) -> Pl
     less = np.zeros_like(u) if released is None else released
     shift = share[:, None] * (u - less - part.plan.u[0]) + goes[:, None] * less
     return replace(part.plan, u=part.plan.u + shift)
-
-
-def _cut(plan: Plan, rows: NDArray[np.bool_] | slice) -> Plan:
-    times_s = plan.times_s[rows]
-    return Plan(
-        times_s - times_s[0], plan.q[rows], plan.u[rows], plan.tau_ff[rows], plan.contact_impulses[rows],
-        plan.provenance,
-    )  # fmt: skip
 
 
 def _failure(failed: int, no_plan: str) -> str:

@@ -21,14 +21,36 @@ def pen(**values: float) -> Problem:
 def test_commands_begin_at_the_one_in_force_and_keep_to_the_limits_or_to_it(seed: int, beyond: float) -> None:
     problem = pen()
     motions, rng, system = RandomMotions(problem), np.random.default_rng(seed), problem.system
-    u = 0.5 * (system.q_min + system.q_max) + beyond * (system.q_max - system.q_min)
-    commands = motions.commands(u, motions.draw(rng, u, 5))
-    np.testing.assert_array_equal(commands[:, 0], np.tile(u, (5, 1)))
+    u = np.tile(0.5 * (system.q_min + system.q_max) + beyond * (system.q_max - system.q_min), (4, 1))
+    commands = motions.added(motions.times_s, u, motions.draw(rng, u[0], 5))
+    np.testing.assert_array_equal(commands[:, 0], np.tile(u[0], (5, 1)))
     assert np.all(commands >= np.minimum(u, system.q_min)) and np.all(commands <= np.maximum(u, system.q_max))
-    np.testing.assert_array_equal(commands[:, 2], commands[:, 3])  # and rest there
     speed = np.abs(np.diff(commands, axis=1)) / np.diff(motions.times_s)[:, None]
     assert np.all(speed <= 0.9 * system.v_max + 1e-9)
     assert motions.times_s[-1] == problem.file.sampled.motion_s  # type: ignore[union-attr]
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_changes_of_a_way_bend_at_the_knots_and_stay_at_their_end(seed: int) -> None:
+    motions, rng = (
+        RandomMotions(pen(knots=(0.25, 0.5), spread_rad=0.01, posture_share=0.0)),
+        np.random.default_rng(seed),
+    )
+    times_s, u = np.linspace(0.0, 2.0, 9), 0.05 * rng.standard_normal((9, 19))
+    u[:, motions.slides] *= 0.1
+    d = motions.vary(rng, np.zeros((2, 19)), 0.01, 3)
+    change = motions.added(times_s, u, d) - u
+    np.testing.assert_array_equal(motions.added(times_s, u, 0.0 * d), np.tile(u, (3, 1, 1)))
+    is_inside = np.all((u > limits()[0] + 0.1) & (u < limits()[1] - 0.1), axis=0)
+    np.testing.assert_allclose(change[:, 2][:, is_inside], d[:, 0][:, is_inside], atol=1e-12)
+    np.testing.assert_allclose(change[:, 1][:, is_inside], 0.5 * d[:, 0][:, is_inside], atol=1e-12)
+    for row in (4, 6, 8):
+        np.testing.assert_allclose(change[:, row][:, is_inside], d[:, 1][:, is_inside], atol=1e-12)
+
+
+def limits() -> tuple[np.ndarray, np.ndarray]:
+    system = load_problem("allegro_pen").system
+    return system.q_min, system.q_max
 
 
 def test_fingers_move_as_a_whole_or_not_at_all_and_at_least_one_does() -> None:

@@ -1,120 +1,91 @@
 """Parts by random motions, in an engine that answers by a formula: the disc follows the joints, or does not."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from formula_engine import Answer, Formula, disc, left, start, turned
 
 from contact_mpc.planning.parts import plan_of_samples
 from contact_mpc.planning.sampled.sampled_config import SampledConfig
 from contact_mpc.planning.sampled.segments import SampledSegments
-from contact_mpc.planning.tree.problem import Problem, load_problem, with_goal
-from contact_mpc.planning.tree.segments import Corrected, object_distance
+from contact_mpc.planning.tree.plan import PARTS_S
+from contact_mpc.planning.tree.problem import Problem, load_problem
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
 
-Answer = Callable[[FloatArray, FloatArray], list[FloatArray]]  # q, end of the command less u -> q of each draw
+
+def follows(problem: Problem, share: float = 1.0) -> Answer:
+    """Return an engine in which the disc turns by 0.1 rad at most, the more the further the third joint goes."""
+    return lambda q, way: [turned(problem, q, scale * 0.1 * np.tanh(way[2] ** 2)) for scale in (share, 0.9 * share)]
 
 
-class Formula:
-    """An engine whose draws end where an answer says."""
-
-    def __init__(self, answer: Answer) -> None:
-        self._answer, self.rolled = answer, 0
-
-    def ends(self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, draws: slice) -> FloatArray:
-        assert len(times_s) == u.shape[1] and settle_s > 0.0
-        self.rolled += len(u)
-        return np.array([self._answer(q, rows[-1] - rows[0])[draws] for rows in u])
-
-    def corrected(
-        self, problem: Problem, q: FloatArray, plan: Plan, target: FloatArray, enough_rad: float
-    ) -> Corrected:
-        error = object_distance(problem, q, target)
-        return Corrected(plan, error, error)
-
-    def arriving(self, plan: Plan) -> Plan:
-        return plan
+def played(segments: SampledSegments, problem: Problem) -> tuple[list[Plan], list[str], FloatArray]:
+    """Return the parts that are handed out to the goal, what is said of them, and where they end."""
+    q, u = start(problem)
+    plans, notes = list[Plan](), list[str]()
+    while (segment := segments.next_segment(q, u)) is not None and len(plans) < 100:
+        assert segment.plan is not None and segment.is_tracked and not segment.has_free_slides, segment.reason
+        np.testing.assert_allclose(segment.plan.u[0], u, atol=1e-12)
+        plans.append(segment.plan)
+        notes.append(segment.note)
+        q, u = segment.plan.q[-1], segment.plan.u[-1]
+    return plans, notes, q
 
 
-def disc(**values: float) -> Problem:
-    """The disc of the planar hand, to be turned by a quarter."""
-    problem = with_goal(load_problem("planar_hand_ball"), {"disc_turn_rad": 0.5 * np.pi})
-    sampled = SampledConfig(**{"samples": 60, "rounds": 1, "variations": 10, "shakes": 0, "least_gain": 0.01, **values})
-    return replace(problem, file=problem.file.model_copy(update={"sampled": sampled}))
-
-
-def turned(problem: Problem, q: FloatArray, rad: float) -> FloatArray:
-    out = q.copy()
-    out[: problem.system.n_q_u] = out[: problem.system.n_q_u] + rad * problem.turns
-    return out
-
-
-def start(problem: Problem) -> tuple[FloatArray, FloatArray]:
-    system = problem.system
-    return plan_of_samples(problem).q[0], 0.5 * (system.q_min + system.q_max)
+def in_a_row(plans: list[Plan]) -> Plan:
+    """Return the plan that parts make, as it is confirmed."""
+    ends_s = np.cumsum([plan.times_s[-1] for plan in plans])
+    begins_s = [0.0, *ends_s[:-1].tolist()]
+    times_s = np.concatenate([[0.0], *(b + plan.times_s[1:] for b, plan in zip(begins_s, plans, strict=True))])
+    q = np.vstack([plans[0].q[:1], *(plan.q[1:] for plan in plans)])
+    u = np.vstack([plans[0].u[:1], *(plan.u[1:] for plan in plans)])
+    return Plan(times_s, q, u, 0.0 * u, np.zeros((len(u), 0, 3)), {PARTS_S: begins_s})
 
 
 def test_parts_lead_to_the_goal_from_where_each_one_ended() -> None:
-    problem = disc()
-    engine = Formula(lambda q, way: [turned(problem, q, share * 0.1 * np.tanh(way[2])) for share in (1.0, 0.9)])
-    segments = SampledSegments(problem, engine)
+    problem, told = disc(), list[str]()
+    segments = SampledSegments(problem, Formula(follows(problem)), report=told.append)
     segments.begin(plan_of_samples(problem, 5))
-    q, u = start(problem)
-    before = object_distance(problem, q, problem.configuration(problem.goal_u))
-    parts = 0
-    while (segment := segments.next_segment(q, u)) is not None and parts < 100:
-        parts += 1
-        assert segment.plan is not None and segment.is_tracked and not segment.has_free_slides, segment.reason
-        np.testing.assert_array_equal(segment.plan.u[0], u)
-        q, u = segment.plan.q[-1], u
-        left = object_distance(problem, q, problem.configuration(problem.goal_u))
-        assert left < before, segment.note
-        before = left
-    assert segment is None and parts > 5  # a tenth of a radian a part at most, a quarter turn to go
+    plans, notes, q = played(segments, problem)
+    ways = [left(problem, plan.q[-1]) for plan in plans]
+    assert problem.is_reached(q) and len(plans) > 5 and np.all(np.diff(ways) < 0.0)
+    assert notes[0].startswith("part 1, brought, 1.571 rad left") and notes[-1].endswith("0 parts left")
+    assert len(told) >= len(plans)  # rests that motions were drawn from
 
 
-def test_what_loses_some_draws_is_left_for_what_all_of_them_follow() -> None:
-    """Motions one way turn the nominal disc furthest and lose it in another draw; the other way is slow and safe."""
-    problem = disc(samples=200, finalists=20)
-
-    def answer(q: FloatArray, way: FloatArray) -> list[FloatArray]:
-        if way[2] > 0.0:
-            return [turned(problem, q, 0.5 * np.tanh(way[2])), turned(problem, q, -3.0)]
-        return [turned(problem, q, -0.4 * np.tanh(way[2]))] * 2
-
-    segments = SampledSegments(problem, Formula(answer))
-    segments.begin(plan_of_samples(problem, 1))
-    segment = segments.next_segment(*start(problem))
-    assert segment is not None and segment.plan is not None
-    assert segment.plan.u[-1, 2] < segment.plan.u[0, 2]
+def test_a_plan_that_was_confirmed_is_followed_and_nothing_is_searched() -> None:
+    problem = disc()
+    segments = SampledSegments(problem, Formula(follows(problem)))
+    segments.begin(plan_of_samples(problem, 5))
+    plan = in_a_row(played(segments, problem)[0])
+    engine = Formula(follows(problem))
+    again = SampledSegments(problem, engine)
+    again.begin(plan)
+    plans, notes, q = played(again, problem)
+    assert problem.is_reached(q) and all("as planned" in note and "varied" not in note for note in notes)
+    assert engine.rolled == len(plans)
+    np.testing.assert_allclose(plans[-1].u[-1], plan.u[-1], atol=1e-12)
 
 
-def test_where_nothing_leads_nearer_it_is_said_how_many_motions_were_tried() -> None:
-    problem = disc(tries=2)
-    engine = Formula(lambda q, _way: [q, q])
-    segments = SampledSegments(problem, engine)
+def test_where_a_plan_fails_in_another_engine_a_way_is_searched_from_there() -> None:
+    """The disc hardly follows any more: what was planned leaves too much, and what is searched takes more parts."""
+    problem = disc(expansions_again=60, follow_rad=0.02)
+    segments = SampledSegments(problem, Formula(follows(problem)))
+    segments.begin(plan_of_samples(problem, 5))
+    plans = played(segments, problem)[0]
+    weak = SampledSegments(problem, Formula(follows(problem, 0.6)))
+    weak.begin(in_a_row(plans))
+    more, notes, q = played(weak, problem)
+    assert problem.is_reached(q) and len(more) > len(plans) and any("brought" in note for note in notes)
+
+
+def test_where_nothing_leads_nearer_it_is_said_how_many_rests_were_tried() -> None:
+    problem = disc(expansions=3)
+    segments = SampledSegments(problem, Formula(lambda q, _way: [q, q]))
     segments.begin(plan_of_samples(problem))
     segment = segments.next_segment(*start(problem))
     assert segment is not None and segment.plan is None
-    assert "none of 120 random motions leads nearer" in segment.reason
-    assert engine.rolled > 120
-
-
-def test_where_nothing_leads_nearer_fingers_go_elsewhere_a_few_times_as_long_as_that_costs_little() -> None:
-    """From the first posture nothing turns the disc; from others all do, at the loss of what is allowed, or of more."""
-    problem = disc(tries=1, shakes=2)
-
-    def losing(rad: float) -> Formula:
-        return Formula(lambda q, _way: [turned(problem, q, -rad)] * 2)
-
-    for loss, parts in ((0.05, 2), (0.5, 0)):
-        segments = SampledSegments(problem, losing(loss))
-        segments.begin(plan_of_samples(problem))
-        told = [segments.next_segment(*start(problem)) for _ in range(3)]
-        handed_out = [segment.note for segment in told if segment is not None and segment.plan is not None]
-        assert len(handed_out) == parts and all("fingers elsewhere" in note for note in handed_out)
-        assert told[-1] is not None and "leads nearer" in told[-1].reason
+    assert segment.reason == "no random motion from 3 rests leads nearer to the goal, 1.57 rad away"
 
 
 def test_slides_carry_what_has_turned_and_turn_first_what_has_not() -> None:
@@ -137,17 +108,9 @@ def test_slides_carry_what_has_turned_and_turn_first_what_has_not() -> None:
         told.append(segment.note)
         q = segment.plan.q[-1]
     assert problem.is_reached(q)
-    assert "turned" in told[0] and any("brought" in note for note in told)
+    assert "turned" in told[0] and "to turn" in told[0] and any("brought" in note for note in told)
     first_brought = next(k for k, note in enumerate(told) if "brought" in note)
     assert all("turned" in note for note in told[:first_brought])
-
-
-def test_draws_that_end_nowhere_count_as_far_away() -> None:
-    problem = disc()
-    segments = SampledSegments(problem, Formula(lambda q, _way: [q * np.nan, q * np.nan]))
-    segments.begin(plan_of_samples(problem))
-    segment = segments.next_segment(*start(problem))
-    assert segment is not None and segment.plan is None and "leads nearer" in segment.reason
 
 
 def test_an_object_at_its_goal_needs_nothing_and_a_lost_one_is_named() -> None:
@@ -166,8 +129,7 @@ def test_the_same_seed_draws_the_same_motions_and_another_one_others() -> None:
     problem = disc()
 
     def first(seed: int) -> FloatArray:
-        answer: Answer = lambda q, way: [turned(problem, q, 0.1 * np.tanh(way[2]))] * 2  # noqa: E731
-        segments = SampledSegments(problem, Formula(answer))
+        segments = SampledSegments(problem, Formula(follows(problem)))
         segments.begin(plan_of_samples(problem, seed))
         segment = segments.next_segment(*start(problem))
         assert segment is not None and segment.plan is not None

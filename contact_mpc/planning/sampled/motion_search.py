@@ -1,0 +1,126 @@
+"""One random motion from rest to rest: the best of many in a physics engine, and one that only moves fingers.
+
+Random motions (`random_motions`) are rolled out in the nominal draw, in coarse steps; the best are rolled out in all
+draws of friction, mass and size, whose mean and standard deviation decide; the best of those is varied.
+
+Source: T. Howell, N. Gileadi, S. Tunyasuvunakool, K. Zakka, T. Erez, Y. Tassa, "Predictive sampling: real-time
+behaviour synthesis with MuJoCo", 2022, section on predictive sampling; here from rest to rest, in several draws.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from contact_mpc.planning.sampled.random_motions import RandomMotions
+from contact_mpc.planning.sampled.sampled_config import SampledConfig
+from contact_mpc.planning.sampled.way_left import WayLeft
+from contact_mpc.planning.tree.problem import Problem
+from contact_mpc.planning.tree.segments import Physics
+from contact_mpc.settings.arrays import FloatArray
+
+NOMINAL, ALL = slice(0, 1), slice(None)
+
+
+class RolledPhysics(Physics, Protocol):
+    """An engine that rolls many commands out."""
+
+    def ends(
+        self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, draws: slice, is_coarse: bool = False
+    ) -> FloatArray:
+        """Return where commands u (m, n, n_a) at times_s (n,) lead from rest at q (n_q,) in draws: (m, draws, n_q).
+
+        Where that may be coarse, steps may be longer.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Base:
+    """What motions are added to: commands u (n, n_a) at instants (n,), s, from the state q (n_q,) at rest."""
+
+    q: FloatArray
+    times_s: FloatArray
+    u: FloatArray
+
+
+@dataclass(frozen=True)
+class Found:
+    """The change d (2, n_a) of a motion, and what its draws are judged by, rad."""
+
+    d: FloatArray
+    score: float
+
+
+class MotionSearch:
+    """Finds motions for one problem.
+
+    Parameters
+    ----------
+    problem, physics, motions, left
+        What moves, in which engine, by which motions, to where.
+    rng : numpy.random.Generator
+        What motions are drawn by.
+    """
+
+    def __init__(
+        self, problem: Problem, physics: RolledPhysics, motions: RandomMotions, left: WayLeft, rng: np.random.Generator
+    ) -> None:
+        self._config = problem.file.sampled or SampledConfig()
+        self._physics, self._motions, self._left, self._rng = physics, motions, left, rng
+
+    def best(self, base: Base, turns_first: bool) -> tuple[list[Found], list[FloatArray]]:
+        """Return the best of many motions, and which of them only move fingers elsewhere.
+
+        The first are the best of rounds that vary the best of them, and those that come next to that. The second are
+        changes (2, n_a) by which the object moves, but what is left grows by `most_loss_rad` at most.
+        """
+        config, rng = self._config, self._rng
+        before = self._left.rad(base.q, turns_first)
+        scale = float(np.clip(before / config.full_rad, config.least_scale, 1.0))
+        d = self._motions.draw(rng, base.u[0], config.samples, scale)
+        is_carried = not turns_first and len(self._motions.slides) > 0
+        if is_carried:
+            carried = self._motions.carried(self._left.object_way_m(base.q))
+            d = np.vstack([carried[None], self._motions.vary(rng, carried, config.variation_rad, config.variations), d])
+        nominal = self._costs(base, d, turns_first, NOMINAL)[:, 0]
+        change = nominal - before
+        moves = (change <= config.most_loss_rad) & (np.abs(change) > config.least_gain * before)
+        elsewhere = [] if is_carried else [d[k] for k in rng.permutation(np.flatnonzero(moves))]
+        found = self._decide(base, d, nominal, turns_first, config.finalists)
+        return [self._varied(base, found[0], turns_first, config.rounds), *found[1 : config.children]], elsewhere
+
+    def vary(self, base: Base, turns_first: bool) -> Found:
+        """Return the best of variations of what is commanded."""
+        return self._varied(base, Found(np.zeros((2, base.u.shape[1])), np.inf), turns_first, 1)
+
+    def _varied(self, base: Base, best: Found, turns_first: bool, rounds: int) -> Found:
+        """Return the best of rounds that vary it, the next ones by half as much where one finds nothing."""
+        config, spread_rad, failed = self._config, self._config.variation_rad, 0
+        for _ in range(rounds):
+            d = self._motions.vary(self._rng, best.d, spread_rad, config.variations)
+            nominal = self._costs(base, d, turns_first, NOMINAL)[:, 0]
+            found = self._decide(base, d, nominal, turns_first, config.varied_finalists)[0]
+            if found.score < best.score:
+                best, failed = found, 0
+            else:
+                spread_rad, failed = 0.5 * spread_rad, failed + 1
+            if failed == config.failed_rounds:
+                break
+        return best
+
+    def _decide(self, base: Base, d: FloatArray, nominal: FloatArray, turns_first: bool, finalists: int) -> list[Found]:
+        """Return the best of motions d (m, 2, n_a) in order: what they cost nominally names them, all draws judge."""
+        chosen = d[np.argsort(nominal, kind="stable")[:finalists]]
+        costs = self._costs(base, chosen, turns_first, ALL)
+        scores = np.mean(costs, axis=1) + self._config.spread_weight * np.std(costs, axis=1)
+        return [Found(chosen[k], float(scores[k])) for k in np.argsort(scores, kind="stable")]
+
+    def _costs(self, base: Base, d: FloatArray, turns_first: bool, draws: slice) -> FloatArray:
+        """Return what is left after motions d (m, 2, n_a) in draws, (m, draws), rad: `lost_rad` more at most."""
+        config, left = self._config, self._left
+        most = left.rad(base.q, turns_first) + config.lost_rad
+        u = self._motions.added(base.times_s, base.u, d)
+        ends = self._physics.ends(base.q, base.times_s, u, config.settle_s, draws, is_coarse=True)
+        costs = np.array([left.rad(end, turns_first) for end in ends.reshape(-1, ends.shape[-1])])
+        return np.minimum(np.nan_to_num(costs.reshape(ends.shape[:2]), nan=most), most)
