@@ -14,8 +14,8 @@ QUARTER = 0.5 * np.pi
 def trapped(problem: Problem) -> Answer:
     """Return an engine in which the furthest first motion ends at 0.4 rad, from where nothing leads on.
 
-    Where the first joint goes back by far, the disc turns there at once. Where it goes forth it turns by less from the start,
-    but then further and further.
+    Where the first joint goes back by far, the disc turns there at once. Where it goes forth it turns by less from the
+    start, but then further and further.
     """
 
     def answer(q: FloatArray, way: FloatArray) -> list[FloatArray]:
