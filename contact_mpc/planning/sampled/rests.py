@@ -2,9 +2,9 @@
 
 A node is a state at rest. From the one that has least left, random motions are rolled out (`motion_search`), and where
 the best leads nearer to the goal, in the median of the draws, its end is a new node. Where none does, fingers go
-elsewhere by one that costs little. A node counts as further away by a share for each time that motions left it, or one
-whose object lies nearly the same, so that the tree goes on from earlier ones. Near the goal the commands in force are
-corrected by least squares first.
+elsewhere by one that costs little. A node counts as further away by a share for each time that motions left one whose
+object lies nearly the same, and by as much again where it was that one, so that the tree goes on from other postures
+and from earlier nodes. Near the goal the commands in force are corrected by least squares first.
 
 Some trees arrive after a few lucky motions, others hardly ever: where some rests in a row lead no nearer, a new one
 begins at the start.
@@ -114,7 +114,7 @@ class Rests:
     def _expand(self, tree: list[Rest]) -> list[Rest]:
         """Return where motions lead from the rest of a tree that counts as nearest, after they were added to it."""
         share = self._config.visit_share
-        rest = min(tree, key=lambda rest: (rest.order[0], rest.order[1] * (1.0 + share * rest.visits)))
+        rest = min(tree, key=lambda rest: (rest.order[0], rest.order[1] * (1.0 + share * (rest.visits + rest.left))))
         left_q = [other.q for other in tree for _ in range(other.left)]
         steps = self._leave(rest)
         rest.left += 1
