@@ -35,10 +35,10 @@ from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
 
 STEP_S = 0.002  # of the roll-outs, s: a third of the contacts' time constant
+COARSE_STEPS = 2  # of those, in a step that may be coarse
 # Friction and mass as factors on the system's, size as one on the objects' shapes: the nominal plant first.
 DRAWS = ((1.0, 1.0, 1.0), (0.75, 1.1, 0.99), (0.65, 0.9, 1.01), (0.85, 1.0, 1.0))
 ALL = slice(None)
-COARSE_STEPS = 2  # of those, in a step that may be coarse
 FEW_DRAWS = 2  # of them, where many commands are rolled out
 REST_S, RESTED_ROWS = 0.5, 5  # of a roll-out that asks whether objects stay, and rows over which they are seen to rest
 LEAST_FRICTION = 0.5  # of draws about a friction that was identified

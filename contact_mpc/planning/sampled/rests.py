@@ -19,7 +19,7 @@ from contact_mpc.planning.sampled.motion_search import ALL, Base, MotionSearch, 
 from contact_mpc.planning.sampled.random_motions import RandomMotions
 from contact_mpc.planning.sampled.sampled_config import SampledConfig
 from contact_mpc.planning.sampled.way_left import WayLeft
-from contact_mpc.planning.tree.problem import Problem, lost_object
+from contact_mpc.planning.tree.problem import Problem
 from contact_mpc.planning.tree.segments import has_arrived, object_distance, standing_still
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
@@ -38,10 +38,7 @@ class Step:
 
 @dataclass
 class Rest:
-    """A node: the state q (n_q,) under the command u (n_a,), and how it was come to.
-
-    `left` is how often motions were drawn from it, `visits` how often from such whose object lies nearly the same.
-    """
+    """A node: the state q (n_q,) under the command u (n_a,), how it was come to, and how often motions left it."""
 
     q: FloatArray
     u: FloatArray
@@ -49,8 +46,6 @@ class Rest:
     step: Step | None = None
     parent: "Rest | None" = None
     visits: int = 0
-    left: int = 0
-    is_corrected: bool = False
 
 
 class Rests:
@@ -113,25 +108,23 @@ class Rests:
 
     def _expand(self, tree: list[Rest]) -> list[Rest]:
         """Return where motions lead from the rest of a tree that counts as nearest, after they were added to it."""
-        share = self._config.visit_share
-        rest = min(tree, key=lambda rest: (rest.order[0], rest.order[1] * (1.0 + share * (rest.visits + rest.left))))
-        left_q = [other.q for other in tree for _ in range(other.left)]
+        rest = min(tree, key=lambda rest: self._counts_as(rest, tree))
         steps = self._leave(rest)
-        rest.left += 1
-        for other in tree:
-            other.visits += self._are_near(other.q, rest.q)
+        rest.visits += 1
         ends = [Rest(step.plan.q[-1], step.plan.u[-1], step.order, step, rest) for step in steps]
-        for end in ends:
-            end.visits = sum(self._are_near(end.q, q) for q in (*left_q, rest.q))
         tree += ends
         return ends
+
+    def _counts_as(self, rest: Rest, tree: list[Rest]) -> Order:
+        """Return what is left from a rest, more for each time that motions left it or one that lies nearly the same."""
+        near_rad, share = self._config.visit_rad, self._config.visit_share
+        visited = (other for other in tree if other.visits > 0)
+        near = sum(other.visits for other in visited if object_distance(self._problem, rest.q, other.q) <= near_rad)
+        return rest.order[0], rest.order[1] * (1.0 + share * (near + rest.visits))
 
     def _gained(self, order: Order) -> Order:
         """Return what has to be left at most after a motion from where so much was left, for it to lead nearer."""
         return order[0], order[1] - max(self._config.least_gain_rad, self._config.least_gain * order[1])
-
-    def _are_near(self, q: FloatArray, q_other: FloatArray) -> bool:
-        return object_distance(self._problem, q, q_other) <= self._config.visit_rad
 
     def followed(self, step: Step, q: FloatArray, u: FloatArray) -> Step | None:
         """Return a step of an earlier way from rest at q (n_q,) under u (n_a,), varied where it has to be.
@@ -143,8 +136,7 @@ class Rests:
         again = self._played(base, step.what)
         if not self._follows(again, step):
             found = self._search.vary(base, self.left.has_to_turn(q))
-            varied = self._motions.added(base.times_s, base.u, found.d[None])[0]
-            again = self._played(replace(base, u=varied), f"{step.what}, varied")
+            again = self._moved(base, found.d, f"{step.what}, varied")
         return again if self._follows(again, step) else None
 
     def _follows(self, again: Step, step: Step) -> bool:
@@ -153,8 +145,7 @@ class Rests:
     def _leave(self, rest: Rest) -> list[Step]:
         """Return motions from a node; none where each loses too much."""
         config = self._config
-        if rest.order[1] <= config.near_rad and not rest.is_corrected:
-            rest.is_corrected = True
+        if rest.order[1] <= config.near_rad and rest.visits == 0:
             step = self._corrected(rest)
             if step is not None:
                 return [step]
@@ -190,12 +181,8 @@ class Rests:
     def _played(self, base: Base, what: str) -> Step:
         """Return the step that commands make, in the median of the draws where objects have come to rest."""
         ends = self._physics.ends(base.q, base.times_s, base.u[None], self._config.rested_s, ALL)[0]
-        orders = [self._order(end) for end in ends]
+        orders = [self.left.order(end) for end in ends]
         plan = standing_still(base.q, base.u[0], float(base.times_s[-1]), len(base.times_s))
         plan.q[-1] = np.where(np.isfinite(ends[0]), ends[0], base.q)
         order = max(orders[0], sorted(orders)[len(orders) // 2])
         return Step(replace(plan, times_s=base.times_s, u=base.u), what, order)
-
-    def _order(self, q: FloatArray) -> Order:
-        is_lost = not np.all(np.isfinite(q)) or lost_object(self._problem, q)
-        return (True, np.inf) if is_lost else self.left.order(q)

@@ -10,7 +10,7 @@ import numpy as np
 
 from contact_mpc.planning.sampled.random_motions import RandomMotions
 from contact_mpc.planning.sampled.sampled_config import SampledConfig
-from contact_mpc.planning.tree.problem import Problem
+from contact_mpc.planning.tree.problem import Problem, lost_object
 from contact_mpc.planning.tree.segments import object_distance, tolerances
 from contact_mpc.settings.arrays import FloatArray
 
@@ -49,8 +49,11 @@ class WayLeft:
         return float(self._weight @ np.abs(e[self._problem.turns]) + config.shift_weight * beyond)
 
     def order(self, q: FloatArray) -> tuple[bool, float]:
-        """Return whether the object of q (n_q,) has to turn, and what is left then, rad: the less, the nearer."""
-        if not np.all(np.isfinite(q)):
+        """Return whether the object of q (n_q,) has to turn, and what is left then, rad: the less, the nearer.
+
+        A lost one, or one that is nowhere, is furthest.
+        """
+        if not np.all(np.isfinite(q)) or lost_object(self._problem, q):
             return True, np.inf
         turns_first = self.has_to_turn(q)
         return turns_first, self.rad(q, turns_first)

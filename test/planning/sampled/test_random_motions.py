@@ -25,6 +25,7 @@ def test_commands_begin_at_the_one_in_force_and_keep_to_the_limits_or_to_it(seed
     commands = motions.added(motions.times_s, u, motions.draw(rng, u[0], 5))
     np.testing.assert_array_equal(commands[:, 0], np.tile(u[0], (5, 1)))
     assert np.all(commands >= np.minimum(u, system.q_min)) and np.all(commands <= np.maximum(u, system.q_max))
+    np.testing.assert_array_equal(commands[:, 2], commands[:, 3])  # and rest there
     speed = np.abs(np.diff(commands, axis=1)) / np.diff(motions.times_s)[:, None]
     assert np.all(speed <= 0.9 * system.v_max + 1e-9)
     assert motions.times_s[-1] == problem.file.sampled.motion_s  # type: ignore[union-attr]

@@ -87,10 +87,14 @@ def test_a_step_is_followed_as_it_was_or_varied_or_not_at_all() -> None:
     again = rests.followed(step, q, u)
     assert again is not None and again.what == step.what
     np.testing.assert_array_equal(again.plan.u, step.plan.u)
-    offset = 0.1  # a little less than was foretold: a variation makes up for it
-    weak = Rests(disc(follow_rad=0.05, variations=40, variation_rad=3.0), Formula(answer), np.random.default_rng(1))
-    if (again := weak.followed(step, q, u)) is not None:
-        assert again.what.endswith("varied") and again.order[1] <= step.order[1] + 0.05
+    side, most = np.sign(step.plan.u[-1, 1] - u[1]), abs(step.plan.u[-1, 1] - u[1])
+
+    def held_back(q: FloatArray, way: FloatArray) -> list[FloatArray]:
+        is_free = side * way[1] < most - 0.02
+        return [turned(problem, q, 0.3 * np.tanh(way[2]) - (0.0 if is_free else 0.2))] * 2
+
+    again = Rests(problem, Formula(held_back), np.random.default_rng(1)).followed(step, q, u)
+    assert again is not None and again.what.endswith("varied") and again.order[1] <= step.order[1] + 0.05
     offset = 1.0  # nothing turns it now
     assert rests.followed(step, q, u) is None
 

@@ -113,6 +113,14 @@ def test_slides_carry_what_has_turned_and_turn_first_what_has_not() -> None:
     assert all("turned" in note for note in told[:first_brought])
 
 
+def test_draws_that_end_nowhere_lead_nowhere() -> None:
+    problem = disc(expansions=2)
+    segments = SampledSegments(problem, Formula(lambda q, _way: [q * np.nan, q * np.nan]))
+    segments.begin(plan_of_samples(problem))
+    segment = segments.next_segment(*start(problem))
+    assert segment is not None and segment.plan is None and "leads nearer" in segment.reason
+
+
 def test_an_object_at_its_goal_needs_nothing_and_a_lost_one_is_named() -> None:
     problem = disc()
     segments = SampledSegments(problem, Formula(lambda q, _way: [q, q]))
