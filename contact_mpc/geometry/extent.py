@@ -10,10 +10,14 @@ from contact_mpc.settings.arrays import FloatArray
 USUAL_HALF_M = 0.06  # half of an object's size, that lengths of hands' objects are made for
 
 
-def half_extent(system: System) -> FloatArray:
-    """Return how far (3,), m, the first object reaches from its frame along the axes of the world, as it is placed."""
-    R, p = forward_kinematics(system.tree, system.q_default)
-    _, origin = system.object_pose(system.q_default)
+def half_extent(system: System, q: FloatArray | None = None) -> FloatArray:
+    """Return how far (3,), m, the first object reaches from its frame along the axes of the world in q (n_q,).
+
+    By default as it is placed; of what is round the box about it.
+    """
+    q = system.q_default if q is None else q
+    R, p = forward_kinematics(system.tree, q)
+    _, origin = system.object_pose(q)
     reach = np.zeros(3)
     for item in system.geometries:
         if item.owner == system.object_names[0] and item.body >= 0:

@@ -1,1 +1,4 @@
-"""Iterated linear-quadratic problems on the smoothed dynamics, shared by planning and control. No task, no file."""
+"""Problems that planning and control share: iterated linear-quadratic ones on the smoothed dynamics, least squares.
+
+No task, no file.
+"""

@@ -11,7 +11,7 @@ import numpy as np
 from contact_mpc.evaluation.execution import Execution
 from contact_mpc.model.rotations import matrix_to_quaternion
 from contact_mpc.planning.plan_task import tolerances
-from contact_mpc.planning.tree.problem import Problem, load_problem
+from contact_mpc.planning.tree.problem import Problem
 from contact_mpc.report.page import page_head, player, write_text
 from contact_mpc.report.plotting.figures import ESTIMATED, LIMIT, REFERENCE, TRUE, Figure, axis
 from contact_mpc.report.result_table import ResultRow
@@ -28,13 +28,13 @@ CAPTION = "The true motion of the plant, the worst of all runs. Translucent knob
 
 
 def write_execution_report(
-    result: dict[str, Any], worst: dict[str, Execution | None], paths: dict[str, Path], folder: Path
+    result: dict[str, Any], worst: dict[str, tuple[Problem, Execution] | None], folder: Path
 ) -> Path:
     """Write execution.html and a page per problem into a folder, and return the path of the first."""
     folder = folder.expanduser()
     for name, item in worst.items():
         if item is not None:
-            write_text(folder / f"{name}.html", _page(load_problem(paths[name]), item, result.get("command_line", "")))
+            write_text(folder / f"{name}.html", _page(*item, result.get("command_line", "")))
     subtitle = f"{result['plant']} · disturbances x {result['disturbance_scale']:g} · seed {result['seed']}"
     pages = [["problem", "page"], *([name, f"{name}.html"] for name, item in worst.items() if item is not None)]
     tables = {"Success, %": _rows(result), "Worst run of each problem": pages, "Failures": _failures(result)}

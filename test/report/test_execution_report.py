@@ -12,7 +12,7 @@ def test_every_way_of_executing_has_bars_of_its_own_colour(tmp_path: Path) -> No
     result = {
         "plant": "drake", "disturbance_scale": 1.0, "seed": 0, "ways": [*WAYS], "systems": {"planar_pushing": system},
     }  # fmt: skip
-    text = write_execution_report(result, {"planar_pushing": None}, {}, tmp_path).read_text(encoding="utf-8")
+    text = write_execution_report(result, {"planar_pushing": None}, tmp_path).read_text(encoding="utf-8")
     data = text[text.index('"figures":') :]
     assert len(WAYS) > 3 and data.count('"type":"bar"') == len(WAYS)
     assert all(f'"name":"{way.replace("_", " ")}"' in data for way in WAYS)

@@ -35,6 +35,7 @@ from contact_mpc.loop.parts.confirmed_turns import confirm_turns
 from contact_mpc.planning.tree.plan import GlobalPlan, plan_globally
 from contact_mpc.planning.tree.planner import TreePlanner
 from contact_mpc.planning.tree.problem import Problem, load_problem
+from contact_mpc.planning.tree.random_goal import with_drawn_goal
 from contact_mpc.settings.plain_values import to_plain
 from contact_mpc.settings.resources import resource_names
 from contact_mpc.task.plan import Plan, load_plan, save_plan
@@ -115,7 +116,7 @@ def run_seed(
     }  # fmt: skip
     if plan is None:
         return {**trial, "executions": {}}
-    problem, executions = load_problem(path), {}
+    problem, executions = with_drawn_goal(load_problem(path), seed), {}
     for way in ways:
         done, way_cpu_s = stored_execution(problem, plan, way, engine, seed, scale, settings, folder)
         executions[way] = {"outcome": done, "cpu_s": way_cpu_s}
@@ -151,7 +152,7 @@ def stored_plan(path: Path, seed: int, folder: Path, is_confirmed: bool = False)
     Trees of up to three seeds are grown until one arrives, and all of them count. With is_confirmed it is what MuJoCo
     has played, see `contact_mpc.loop.parts.confirmed_plan`, to the goal or not.
     """
-    problem = load_problem(path)
+    problem = with_drawn_goal(load_problem(path), seed)
     file = folder / f"{problem.file.name}.{seed}{'.confirmed' if is_confirmed else ''}.npz"
     if file.is_file() and _is_of(load_plan(file), problem):
         return _result(load_plan(file, problem.system))
@@ -301,9 +302,10 @@ def _write_report(
 ) -> Path:
     from contact_mpc.report.execution_report import write_execution_report
 
-    worst: dict[str, Execution | None] = {}
+    worst: dict[str, tuple[Problem, Execution] | None] = {}
     for name, items in trials.items():
-        done = [part["outcome"] for item in items for part in list(item["executions"].values())[-1:]]
-        moving = [item for item in done if len(item.times_s)]
-        worst[name] = max(moving, key=lambda o: (not o.is_success, o.angle_error_deg), default=None)
-    return write_execution_report(page_values(result), worst, paths, folder)
+        problem = load_problem(paths[name])
+        last = [(item["seed"], part["outcome"]) for item in items for part in list(item["executions"].values())[-1:]]
+        moving = [(with_drawn_goal(problem, seed), outcome) for seed, outcome in last if len(outcome.times_s)]
+        worst[name] = max(moving, key=lambda run: (not run[1].is_success, run[1].angle_error_deg), default=None)
+    return write_execution_report(page_values(result), worst, folder)

@@ -18,6 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from contact_mpc.loop.parts.confirmed_plan import Ways
+from contact_mpc.optimisation.least_squares import least_squares_step
 from contact_mpc.planning.tree.problem import Problem
 from contact_mpc.planning.tree.segments import Corrected, object_distance
 from contact_mpc.settings.arrays import FloatArray
@@ -25,14 +26,12 @@ from contact_mpc.task.plan import Plan
 
 SPREAD_DECAY, SPREAD_SHRINK = 0.8, 0.4  # of random changes after a round that helped, and one that did not
 SPREAD_GROWTH, UNMOVED = 3.0, 0.1  # where changes of the pose are less than this share of its error: nothing touches
-SAMPLE_RIDGE, STEP_RIDGE = 0.1, 1e-3  # of the two least squares, over the mean square of what they divide by
 DRAWS_WEIGHT = 0.25  # of how far draws end apart, which no change takes away, beside the error of their mean
 FINALISTS = 4  # best changes, which all draws decide between: the best of many by few may be so by chance
 LOST_RAD = 0.5  # error of a draw from which it is lost, however far it falls
 NEAR = 3.0  # times the spread of random changes: earlier ones that count as well
 SETTLED_RAD = 0.004  # from where an object comes to rest, global metric, within which it counts as there
 LEAST_SETTLE_S = 0.3  # other draws, and other commands, rest later than the nominal ones
-OUTLIER = 3.0  # times the median change of the pose: from another mode of contact
 
 
 @dataclass(frozen=True)
@@ -210,17 +209,6 @@ def hat_functions(times_s: FloatArray, count: int) -> FloatArray:
     """Return w_k at times_s (n,), (n, count): 1 at the end of the k-th of equal spans, 0 at those of others."""
     s = count * times_s / times_s[-1]
     return np.clip(1.0 - np.abs(s[:, None] - np.arange(1, count + 1)), 0.0, 1.0)
-
-
-def least_squares_step(d: FloatArray, change: FloatArray, error: FloatArray) -> FloatArray:
-    """Return the change (n,) that takes an error (n_e,) away, from samples d (m, n) and what they change (m, n_e)."""
-    lengths = np.linalg.norm(change, axis=1)
-    is_usual = lengths <= OUTLIER * np.median(lengths) + 1e-12
-    d, change = d[is_usual], change[is_usual]
-    ridge = SAMPLE_RIDGE * float(np.sum(d**2)) / d.shape[1]
-    E = change.T @ d @ np.linalg.inv(d.T @ d + ridge * np.eye(d.shape[1]))
-    EE = E @ E.T
-    return -E.T @ np.linalg.solve(EE + (STEP_RIDGE * float(np.trace(EE)) + 1e-12) * np.eye(len(error)), error)
 
 
 def _errors(problem: Problem, ends: FloatArray, target: FloatArray) -> FloatArray:

@@ -1,7 +1,8 @@
 """One random motion from rest to rest: the best of many in a physics engine, and one that only moves fingers.
 
 Random motions (`random_motions`) are rolled out in the nominal draw, in coarse steps; the best are rolled out in all
-draws of friction, mass and size, whose mean and standard deviation decide; the best of those is varied.
+draws of friction, mass and size, whose mean and standard deviation decide; the best of those is varied. What
+variations do to the object tells by least squares where to go from it, which is tried at several lengths.
 
 Source: T. Howell, N. Gileadi, S. Tunyasuvunakool, K. Zakka, T. Erez, Y. Tassa, "Predictive sampling: real-time
 behaviour synthesis with MuJoCo", 2022, section on predictive sampling; here from rest to rest, in several draws.
@@ -12,6 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
+from contact_mpc.optimisation.least_squares import least_squares_step
 from contact_mpc.planning.sampled.random_motions import RandomMotions
 from contact_mpc.planning.sampled.sampled_config import SampledConfig
 from contact_mpc.planning.sampled.way_left import WayLeft
@@ -20,6 +22,7 @@ from contact_mpc.planning.tree.segments import Physics
 from contact_mpc.settings.arrays import FloatArray
 
 NOMINAL, ALL = slice(0, 1), slice(None)
+LEAST_KNOWN = 3  # motions of which a step of least squares is made
 
 
 class RolledPhysics(Physics, Protocol):
@@ -98,8 +101,8 @@ class MotionSearch:
         """Return the best of rounds that vary it, the next ones by half as much where one finds nothing."""
         config, spread_rad, failed = self._config, self._config.variation_rad, 0
         for _ in range(rounds):
-            d = self._motions.vary(self._rng, best.d, spread_rad, config.variations)
-            nominal = self._costs(base, d, turns_first, NOMINAL)[:, 0]
+            varied = self._motions.vary(self._rng, best.d, spread_rad, config.variations)
+            d, nominal = self._with_steps(base, np.vstack([best.d[None], varied]), turns_first)
             found = self._decide(base, d, nominal, turns_first, config.varied_finalists)[0]
             if found.score < best.score:
                 best, failed = found, 0
@@ -109,6 +112,20 @@ class MotionSearch:
                 break
         return best
 
+    def _with_steps(self, base: Base, d: FloatArray, turns_first: bool) -> tuple[FloatArray, FloatArray]:
+        """Return motions d (m, 2, n_a), whose first the others vary, and steps from it; and what is left, (m + k,)."""
+        ends = self._ends(base, d, NOMINAL)
+        nominal = self._judged(base, ends, turns_first)[:, 0]
+        is_known = np.all(np.isfinite(ends[:, 0]), axis=1)
+        if not is_known[0] or np.count_nonzero(is_known) < LEAST_KNOWN:
+            return d, nominal
+        errors = np.array([self._left.error(end, turns_first) for end in ends[is_known, 0]])
+        changes = ((d[is_known] - d[0]) / self._motions.scale).reshape(len(errors), -1)
+        step = least_squares_step(changes[1:], errors[1:] - errors[0], errors[0]).reshape(d.shape[1:])
+        step = np.clip(step, -self._config.most_step_rad, self._config.most_step_rad) * self._motions.scale
+        steps = d[0] + np.multiply.outer(self._config.steps, step)
+        return np.vstack([d, steps]), np.append(nominal, self._costs(base, steps, turns_first, NOMINAL)[:, 0])
+
     def _decide(self, base: Base, d: FloatArray, nominal: FloatArray, turns_first: bool, finalists: int) -> list[Found]:
         """Return the best of motions d (m, 2, n_a) in order: what they cost nominally names them, all draws judge."""
         chosen = d[np.argsort(nominal, kind="stable")[:finalists]]
@@ -117,10 +134,16 @@ class MotionSearch:
         return [Found(chosen[k], float(scores[k])) for k in np.argsort(scores, kind="stable")]
 
     def _costs(self, base: Base, d: FloatArray, turns_first: bool, draws: slice) -> FloatArray:
-        """Return what is left after motions d (m, 2, n_a) in draws, (m, draws), rad: `lost_rad` more at most."""
-        config, left = self._config, self._left
-        most = left.rad(base.q, turns_first) + config.lost_rad
+        """Return what is left after motions d (m, 2, n_a) in draws, (m, draws), rad."""
+        return self._judged(base, self._ends(base, d, draws), turns_first)
+
+    def _ends(self, base: Base, d: FloatArray, draws: slice) -> FloatArray:
+        """Return where motions d (m, 2, n_a) lead in draws, coarsely: (m, draws, n_q)."""
         u = self._motions.added(base.times_s, base.u, d)
-        ends = self._physics.ends(base.q, base.times_s, u, config.settle_s, draws, is_coarse=True)
-        costs = np.array([left.rad(end, turns_first) for end in ends.reshape(-1, ends.shape[-1])])
+        return self._physics.ends(base.q, base.times_s, u, self._config.settle_s, draws, is_coarse=True)
+
+    def _judged(self, base: Base, ends: FloatArray, turns_first: bool) -> FloatArray:
+        """Return what is left at ends (m, draws, n_q), (m, draws), rad: `lost_rad` more than before at most."""
+        most = self._left.rad(base.q, turns_first) + self._config.lost_rad
+        costs = np.array([self._left.rad(end, turns_first) for end in ends.reshape(-1, ends.shape[-1])])
         return np.minimum(np.nan_to_num(costs.reshape(ends.shape[:2]), nan=most), most)

@@ -31,6 +31,8 @@ class RandomMotions:
         Joints that carry the only robot, and
     axes : (n_slides,) array
         the world's axes that they move along; none where there are several robots.
+    scale : (n_a,) array
+        Change of each joint that counts as 1 rad of a finger: m / rad of slides.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -41,6 +43,8 @@ class RandomMotions:
         slides = robots[0].base_slides if len(robots) == 1 else ()
         self.slides = np.arange(len(slides))
         self.axes = np.array([AXES[slide.axis] for slide in slides], dtype=np.int64)
+        self.scale = np.ones(system.n_a)
+        self.scale[self.slides] = self._config.slide_spread_m / self._config.spread_rad
         self._fingers = _fingers(problem, self.slides)
 
     def draw(self, rng: np.random.Generator, u: FloatArray, count: int, scale: float = 1.0) -> FloatArray:
@@ -64,8 +68,7 @@ class RandomMotions:
         """Return changes (count, 2, n_a) near d (2, n_a): a random half of the joints differs."""
         random = spread_rad * rng.standard_normal((count, *d.shape))
         random *= rng.random((count, 1, d.shape[1])) < 0.5
-        random[:, :, self.slides] *= self._config.slide_spread_m / self._config.spread_rad
-        return d + random
+        return d + self.scale * random
 
     def carried(self, way_m: FloatArray) -> FloatArray:
         """Return the change (2, n_a) by which slides go way_m (3,), in the world, as far as they may."""

@@ -65,6 +65,7 @@ class Rests:
         self._problem, self._physics = problem, physics
         self._config, self._motions = problem.file.sampled or SampledConfig(), RandomMotions(problem)
         self.left = WayLeft(problem, self._motions)
+        self._rng = rng
         self._search = MotionSearch(problem, physics, self._motions, self.left, rng)
         self.has_slides = len(self._motions.slides) > 0
         self.searched = 0  # nodes that motions were drawn from, of the last tree
@@ -129,18 +130,20 @@ class Rests:
     def followed(self, step: Step, q: FloatArray, u: FloatArray) -> Step | None:
         """Return a step of an earlier way from rest at q (n_q,) under u (n_a,), varied where it has to be.
 
-        None where neither leaves at most `follow_rad` more than it was to leave.
+        It is varied where the object ends further than `follow_rad` from where it was to end, towards there: the steps
+        after it begin there. None where neither leaves at most `follow_rad` more of the way than it was to leave.
         """
+        most, target = self._config.follow_rad, step.plan.q[-1]
         fades = 1.0 - step.plan.times_s[:, None] / step.plan.times_s[-1]
         base = Base(q, step.plan.times_s, step.plan.u + fades * (u - step.plan.u[0]))
-        again = self._played(base, step.what)
-        if not self._follows(again, step):
-            found = self._search.vary(base, self.left.has_to_turn(q))
-            again = self._moved(base, found.d, f"{step.what}, varied")
-        return again if self._follows(again, step) else None
-
-    def _follows(self, again: Step, step: Step) -> bool:
-        return again.order <= (step.order[0], step.order[1] + self._config.follow_rad)
+        again = [self._played(base, step.what)]
+        if object_distance(self._problem, again[0].plan.q[-1], target) > most:
+            to_target = WayLeft(self._problem, self._motions, target)
+            search = MotionSearch(self._problem, self._physics, self._motions, to_target, self._rng)
+            found = search.vary(base, self.left.has_to_turn(q))
+            again.append(self._moved(base, found.d, f"{step.what}, varied"))
+        follows = [item for item in again if item.order <= (step.order[0], step.order[1] + most)]
+        return follows[-1] if follows else None
 
     def _leave(self, rest: Rest) -> list[Step]:
         """Return motions from a node; none where each loses too much."""

@@ -18,6 +18,10 @@ class SampledConfig(BaseModel):
         default=2, ge=1, le=100, description="in a row that find nothing better, after which it ends"
     )
     variations: int = Field(default=20, ge=1, le=1_000_000, description="motions of such a round")
+    steps: tuple[float, ...] = Field(
+        default=(0.25, 0.5, 1.0, 1.5), description="lengths of the step that least squares make of such a round, -"
+    )
+    most_step_rad: float = Field(default=0.5, gt=0.0, le=10.0, description="of a finger in that step at most, rad")
     varied_finalists: int = Field(default=3, ge=1, le=1000, description="the best of them, which draws decide between")
     expansions: int = Field(
         default=80, ge=1, le=100_000, description="rests that motions are drawn from, on a way from the start"

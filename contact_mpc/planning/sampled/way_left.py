@@ -24,11 +24,13 @@ class WayLeft:
         Its goal, and weights (`sampled`).
     motions : RandomMotions
         Which joints are slides that carry the robot.
+    goal : (n_q,) array, optional
+        Where its object has to go; by default the problem's goal.
     """
 
-    def __init__(self, problem: Problem, motions: RandomMotions) -> None:
+    def __init__(self, problem: Problem, motions: RandomMotions, goal: FloatArray | None = None) -> None:
         self._problem, self._config, self._motions = problem, problem.file.sampled or SampledConfig(), motions
-        self._goal = problem.configuration(problem.goal_u)
+        self._goal = problem.configuration(problem.goal_u) if goal is None else goal
         self._weight = _turn_weight(problem, self._config.tilt_weight)
         self._start_m = self._in_hand_m(problem.configuration(problem.start_u))
 
@@ -47,6 +49,17 @@ class WayLeft:
         shift_m = float(np.linalg.norm(self._in_hand_m(q) - self._start_m))
         beyond = max(shift_m - config.free_shift_m, 0.0) / self._problem.file.rrt.length_m
         return float(self._weight @ np.abs(e[self._problem.turns]) + config.shift_weight * beyond)
+
+    def error(self, q: FloatArray, turns_first: bool) -> FloatArray:
+        """Return what the object of q (n_q,) is off its goal by, (n_v_u,), rad, whose length motions bring to nothing.
+
+        Where it has to turn first, the weighted turns; else what the global metric is the length of.
+        """
+        problem, turns = self._problem, self._problem.turns
+        e = problem.system.difference(self._goal, q)[: problem.system.n_v_u].copy()
+        e[turns] *= self._weight if turns_first else 1.0
+        e[~turns] *= 0.0 if turns_first else 1.0 / problem.file.rrt.length_m
+        return e
 
     def order(self, q: FloatArray) -> tuple[bool, float]:
         """Return whether the object of q (n_q,) has to turn, and what is left then, rad: the less, the nearer.

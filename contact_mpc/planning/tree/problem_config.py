@@ -141,6 +141,10 @@ class ProblemFile(_Frozen):
     start_joints_rad: dict[str, float] = Field(
         default_factory=dict, description="robot at the start, rad (m); a contact sample where left out"
     )
+    is_random: bool = Field(
+        default=False,
+        description="every seed of `study execution` draws the goal's rotation of the one free object from SO(3)",
+    )
     tolerance_deg: float = Field(gt=0.0, le=180.0)
     tolerance_mm: float = Field(gt=0.0, le=1000.0)
     turns: FileName | None = Field(

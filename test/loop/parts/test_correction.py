@@ -7,7 +7,7 @@ import pytest
 
 from contact_mpc.loop.parts.confirmation import MujocoConfirmation
 from contact_mpc.loop.parts.confirmed_plan import Ways
-from contact_mpc.loop.parts.correction import CorrectionConfig, correct, hat_functions, least_squares_step, score_rested
+from contact_mpc.loop.parts.correction import CorrectionConfig, correct, hat_functions, score_rested
 from contact_mpc.planning.tree.problem import Problem, load_problem
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
@@ -186,13 +186,3 @@ def test_hat_functions_leave_the_start_and_reach_one_each() -> None:
     np.testing.assert_allclose(hats[0], 0.0)
     np.testing.assert_allclose(hats[[2, 4, 6]], np.eye(3))
     np.testing.assert_allclose(hats[3:].sum(axis=1), 1.0)
-
-
-def test_least_squares_step_takes_the_error_of_a_linear_map_away_whatever_outliers_say() -> None:
-    rng = np.random.default_rng(0)
-    E, error = rng.standard_normal((3, 8)), rng.standard_normal(3)
-    d = rng.standard_normal((40, 8))
-    change = d @ E.T
-    change[7] = 1e3
-    step = least_squares_step(d, change, error)
-    assert np.linalg.norm(error + E @ step) < 0.3 * np.linalg.norm(error)

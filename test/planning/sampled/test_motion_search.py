@@ -1,5 +1,7 @@
 """The best of random motions, in an engine that answers by a formula."""
 
+from dataclasses import replace
+
 import numpy as np
 from formula_engine import Answer, Formula, disc, left, start, turned
 
@@ -76,3 +78,19 @@ def test_what_slides_carry_is_brought_by_the_way_that_is_left() -> None:
     (found, *_), elsewhere = searched.best(base, turns_first=False)
     np.testing.assert_allclose(found.d[1, motions.slides], [0.05, -0.02, 0.0], atol=1e-9)
     assert found.score < 1e-9 and elsewhere == []
+
+
+def test_steps_of_least_squares_go_where_variations_alone_come_later() -> None:
+    """The disc turns by a linear function of all joints, up to its goal: a step of full length arrives."""
+
+    def with_steps(steps: tuple[float, ...]) -> float:
+        problem = disc(rounds=1, variations=40, samples=6, finalists=2, least_scale=0.15)
+        sampled = problem.file.sampled
+        assert sampled is not None
+        file = problem.file.model_copy(update={"sampled": sampled.model_copy(update={"steps": steps})})
+        problem = replace(problem, file=file)
+        gains = np.linspace(0.2, 0.6, len(start(problem)[1]))
+        searched, base = search(problem, lambda q, way: [turned(problem, q, float(gains @ way))] * 2, seed=3)
+        return searched.vary(base, turns_first=False).score
+
+    assert with_steps((0.25, 0.5, 1.0, 1.5)) < with_steps((0.0,))

@@ -108,3 +108,18 @@ def test_a_step_that_is_followed_begins_at_the_command_in_force_and_ends_where_i
     assert again is not None
     np.testing.assert_allclose(again.plan.u[0], u + 0.02, atol=1e-12)
     np.testing.assert_allclose(again.plan.u[-1], step.plan.u[-1], atol=1e-12)
+
+
+def test_what_turns_further_than_it_was_to_turn_is_varied_to_end_where_the_next_step_begins() -> None:
+    problem = disc(follow_rad=0.02, variations=60, variation_rad=0.3)
+    q, u = start(problem)
+
+    def turning(factor: float) -> Answer:
+        return lambda q, way: [turned(problem, q, factor * 0.2 * np.tanh(way[2]))] * 2
+
+    step = Rests(problem, Formula(turning(1.0)), np.random.default_rng(1)).way(q, u, 1)[0]
+    further = Rests(problem, Formula(turning(2.0)), np.random.default_rng(1)).followed(step, q, u)
+    played = turned(problem, q, 2.0 * (QUARTER - left(problem, step.plan.q[-1])))
+    assert further is not None and further.what.endswith("varied")
+    off = abs(left(problem, further.plan.q[-1]) - left(problem, step.plan.q[-1]))
+    assert off < 0.5 * abs(left(problem, played) - left(problem, step.plan.q[-1]))

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
+from hypothesis import given
+from hypothesis import strategies as st
 
 from contact_mpc.planning.sampled.random_motions import RandomMotions
 from contact_mpc.planning.sampled.sampled_config import SampledConfig
@@ -39,10 +40,7 @@ def test_a_turn_across_gravity_weighs_more_than_one_about_it() -> None:
     problem, left = of("allegro_pen", tilt_weight=3.0, shift_weight=0.0)
     nothing = np.zeros(3)
     for axis, weight in ((0, 3.0), (1, 3.0), (2, 1.0)):
-        world = np.eye(3)[axis] * 0.2
-        rotation = Rotation.from_matrix(problem.system.object_pose(problem.configuration(problem.goal_u))[0])
-        assert Rotation.from_rotvec(world).magnitude() == pytest.approx(0.2) and rotation.magnitude() > 0.0
-        q = pen_at(problem, world, nothing, nothing)
+        q = pen_at(problem, np.eye(3)[axis] * 0.2, nothing, nothing)
         assert left.rad(q, True) == pytest.approx(weight * 0.2, rel=1e-6)
 
 
@@ -70,3 +68,15 @@ def test_what_no_longer_has_to_turn_is_nearer_and_what_is_nowhere_is_furthest() 
     assert left.order(turned) < left.order(unturned) < left.order(np.nan * turned)
     assert left.order(np.nan * turned) == (True, np.inf)
     np.testing.assert_allclose(left.object_way_m(turned), 0.1)
+
+
+@given(seed=st.integers(0, 10_000))
+def test_the_error_is_as_long_as_what_is_left_of_the_whole_way(seed: int) -> None:
+    problem = load_problem("allegro_pen")
+    left, rng = WayLeft(problem, RandomMotions(problem)), np.random.default_rng(seed)
+    v = np.zeros(problem.system.n_v)
+    v[: problem.system.n_v_u] = 0.5 * rng.standard_normal(problem.system.n_v_u)
+    q = problem.system.integrate(problem.configuration(problem.start_u), v)
+    assert np.linalg.norm(left.error(q, turns_first=False)) == pytest.approx(left.rad(q, turns_first=False))
+    turn = left.error(q, turns_first=True)
+    assert np.all(turn[~problem.turns] == 0.0) and np.sum(np.abs(turn)) <= left.rad(q, turns_first=True) + 1e-12
