@@ -22,7 +22,13 @@ class Formula:
         self._answer, self.rolled = answer, 0
 
     def ends(
-        self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, draws: slice, is_coarse: bool = False
+        self,
+        q: FloatArray,
+        times_s: FloatArray,
+        u: FloatArray,
+        settle_s: float,
+        draws: slice,
+        step_s: float | None = None,
     ) -> FloatArray:
         """See `RolledPhysics.ends`."""
         assert len(times_s) == u.shape[1] and settle_s > 0.0

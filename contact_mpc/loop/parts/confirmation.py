@@ -35,7 +35,6 @@ from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.plan import Plan
 
 STEP_S = 0.002  # of the roll-outs, s: a third of the contacts' time constant
-COARSE_STEPS = 2  # of those, in a step that may be coarse
 # Friction and mass as factors on the system's, size as one on the objects' shapes: the nominal plant first.
 DRAWS = ((1.0, 1.0, 1.0), (0.75, 1.1, 0.99), (0.65, 0.9, 1.01), (0.85, 1.0, 1.0))
 ALL = slice(None)
@@ -190,14 +189,16 @@ class MujocoConfirmation:
         u: FloatArray,
         settle_s: float,
         draws: slice = ALL,
-        is_coarse: bool = False,
+        step_s: float | None = None,
     ) -> FloatArray:
-        """Return where commands lead; see `contact_mpc.loop.parts.correction.Batch`."""
-        models, step_s = self._models[draws], STEP_S
+        """Return where commands lead; see `contact_mpc.planning.sampled.motion_search.RolledPhysics`."""
+        models = self._models[draws]
         if not models:
             return np.empty((len(u), 0, len(q)))
-        if is_coarse:
-            models, step_s = [copy(model) for model in models], COARSE_STEPS * STEP_S
+        if step_s is None:
+            step_s = STEP_S
+        else:
+            models = [copy(model) for model in models]
             for model in models:
                 model.opt.timestep = step_s
         steps = round((float(times_s[-1]) + settle_s) / step_s)

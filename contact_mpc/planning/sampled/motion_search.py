@@ -1,6 +1,6 @@
 """One random motion from rest to rest: the best of many in a physics engine, and one that only moves fingers.
 
-Random motions (`random_motions`) are rolled out in the nominal draw, in coarse steps; the best are rolled out in all
+Random motions (`random_motions`) are rolled out in the nominal draw, in steps that rank them; the best are rolled out in all
 draws of friction, mass and size, whose mean and standard deviation decide; the best of those is varied. What
 variations do to the object tells by least squares where to go from it, which is tried at several lengths.
 
@@ -29,11 +29,17 @@ class RolledPhysics(Physics, Protocol):
     """An engine that rolls many commands out."""
 
     def ends(
-        self, q: FloatArray, times_s: FloatArray, u: FloatArray, settle_s: float, draws: slice, is_coarse: bool = False
+        self,
+        q: FloatArray,
+        times_s: FloatArray,
+        u: FloatArray,
+        settle_s: float,
+        draws: slice,
+        step_s: float | None = None,
     ) -> FloatArray:
         """Return where commands u (m, n, n_a) at times_s (n,) lead from rest at q (n_q,) in draws: (m, draws, n_q).
 
-        Where that may be coarse, steps may be longer.
+        In steps of step_s, s, or the engine's own.
         """
         ...
 
@@ -89,7 +95,9 @@ class MotionSearch:
         nominal = self._costs(base, d, turns_first, NOMINAL)[:, 0]
         change = nominal - before
         moves = (change <= config.most_loss_rad) & (np.abs(change) > config.least_gain * before)
-        elsewhere = [] if is_carried else [d[k] for k in rng.permutation(np.flatnonzero(moves))]
+        elsewhere = (
+            [] if is_carried and before > config.near_rad else [d[k] for k in rng.permutation(np.flatnonzero(moves))]
+        )
         found = self._decide(base, d, nominal, turns_first, config.finalists)
         return [self._varied(base, found[0], turns_first, config.rounds), *found[1 : config.children]], elsewhere
 
@@ -138,9 +146,9 @@ class MotionSearch:
         return self._judged(base, self._ends(base, d, draws), turns_first)
 
     def _ends(self, base: Base, d: FloatArray, draws: slice) -> FloatArray:
-        """Return where motions d (m, 2, n_a) lead in draws, coarsely: (m, draws, n_q)."""
+        """Return where motions d (m, 2, n_a) lead in draws: (m, draws, n_q)."""
         u = self._motions.added(base.times_s, base.u, d)
-        return self._physics.ends(base.q, base.times_s, u, self._config.settle_s, draws, is_coarse=True)
+        return self._physics.ends(base.q, base.times_s, u, self._config.settle_s, draws, self._config.screen_step_s)
 
     def _judged(self, base: Base, ends: FloatArray, turns_first: bool) -> FloatArray:
         """Return what is left at ends (m, draws, n_q), (m, draws), rad: `lost_rad` more than before at most."""

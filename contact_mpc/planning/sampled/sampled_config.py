@@ -55,6 +55,9 @@ class SampledConfig(BaseModel):
     speed_share: float = Field(
         default=0.9, gt=0.0, le=1.0, description="of the joints' limits of speed: a bridge refuses what is beyond, -"
     )
+    screen_step_s: float = Field(
+        default=0.004, gt=0.0, le=0.01, description="time step of the roll-outs that motions are ranked by, s"
+    )
     settle_s: float = Field(default=0.5, ge=0.0, le=60.0, description="rest after it before it is judged, s")
     rested_s: float = Field(default=1.0, ge=0.0, le=60.0, description="rest before what is kept is judged, s")
     spread_rad: float = Field(
