@@ -35,7 +35,7 @@ from contact_mpc.loop.parts.confirmed_turns import confirm_turns
 from contact_mpc.planning.tree.plan import GlobalPlan, plan_globally
 from contact_mpc.planning.tree.planner import TreePlanner
 from contact_mpc.planning.tree.problem import Problem, load_problem
-from contact_mpc.planning.tree.random_goal import with_drawn_goal
+from contact_mpc.planning.random_goal import with_drawn_goal
 from contact_mpc.settings.plain_values import to_plain
 from contact_mpc.settings.resources import resource_names
 from contact_mpc.task.plan import Plan, load_plan, save_plan

@@ -1,6 +1,6 @@
 """One random motion from rest to rest: the best of many in a physics engine, and one that only moves fingers.
 
-Random motions (`random_motions`) are rolled out in the nominal draw, in steps that rank them; the best are rolled out in all
+Random motions (`random_motions`) are rolled out in the nominal draw, which ranks them; the best are rolled out in all
 draws of friction, mass and size, whose mean and standard deviation decide; the best of those is varied. What
 variations do to the object tells by least squares where to go from it, which is tried at several lengths.
 
@@ -22,7 +22,6 @@ from contact_mpc.planning.tree.segments import Physics
 from contact_mpc.settings.arrays import FloatArray
 
 NOMINAL, ALL = slice(0, 1), slice(None)
-LEAST_KNOWN = 3  # motions of which a step of least squares is made
 
 
 class RolledPhysics(Physics, Protocol):
@@ -125,7 +124,7 @@ class MotionSearch:
         ends = self._ends(base, d, NOMINAL)
         nominal = self._judged(base, ends, turns_first)[:, 0]
         is_known = np.all(np.isfinite(ends[:, 0]), axis=1)
-        if not is_known[0] or np.count_nonzero(is_known) < LEAST_KNOWN:
+        if not is_known[0] or not np.any(is_known[1:]):
             return d, nominal
         errors = np.array([self._left.error(end, turns_first) for end in ends[is_known, 0]])
         changes = ((d[is_known] - d[0]) / self._motions.scale).reshape(len(errors), -1)

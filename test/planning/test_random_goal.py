@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from contact_mpc.errors import ConfigError
+from contact_mpc.planning.random_goal import with_drawn_goal
 from contact_mpc.planning.tree.problem import Problem, load_problem
-from contact_mpc.planning.tree.random_goal import with_drawn_goal
 
 HALF_M = 0.03  # of the cube
 
