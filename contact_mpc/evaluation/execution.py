@@ -153,7 +153,7 @@ def execute(
 
 def _play(problem: Problem, plan: Plan, way: str, engine: str, perturbation: PlantPerturbation) -> Execution:
     """Play a plan, part by part or at once, in a plant whose state is known."""
-    from contact_mpc.loop.parts.confirmation import MujocoConfirmation
+    from contact_mpc.loop.parts.confirmation import roll_outs
 
     task_of_plan(problem, plan)
     world = PlantWorld(engine, problem.system, plan.q[0], perturbation)
@@ -161,7 +161,7 @@ def _play(problem: Problem, plan: Plan, way: str, engine: str, perturbation: Pla
         ways, reason, identified = world.ways(world.q, plan), "", None
         times_s, q = ways.times_s, ways.q[0]
     else:
-        physics = None if way == UNCORRECTED else MujocoConfirmation(problem.system)
+        physics = None if way == UNCORRECTED else roll_outs(problem)
         done = confirm(problem, plan, physics, world, world.q, plans_again=way != AS_PLANNED)
         times_s, q, reason, identified = done.plan.times_s, done.plan.q, done.reason, done.identified
     angle, distance = problem.errors(world.q)

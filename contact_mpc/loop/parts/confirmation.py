@@ -37,6 +37,7 @@ from contact_mpc.task.plan import Plan
 STEP_S = 0.002  # of the roll-outs, s: a third of the contacts' time constant
 # Friction and mass as factors on the system's, size as one on the objects' shapes: the nominal plant first.
 DRAWS = ((1.0, 1.0, 1.0), (0.75, 1.1, 0.99), (0.65, 0.9, 1.01), (0.85, 1.0, 1.0))
+HEAVY = 1.1  # factor on the mass in a draw that is slippery
 ALL = slice(None)
 FEW_DRAWS = 2  # of them, where many commands are rolled out
 REST_S, RESTED_ROWS = 0.5, 5  # of a roll-out that asks whether objects stay, and rows over which they are seen to rest
@@ -275,6 +276,16 @@ class MujocoConfirmation:
             models, self._data, initial_state=np.tile(state, (len(models), 1)), control=controls
         )
         return np.asarray(states)
+
+
+def roll_outs(problem: Problem, limits: GuardLimits | None = None) -> MujocoConfirmation:
+    """Return what a problem's parts are rolled out in: `DRAWS`, and that of `sampled.least_friction` where it has one.
+
+    limits are those of `MujocoConfirmation`.
+    """
+    sampled = problem.file.sampled
+    slippery = () if sampled is None or sampled.least_friction is None else ((sampled.least_friction, HEAVY, 1.0),)
+    return MujocoConfirmation(problem.system, (*DRAWS, *slippery), limits=limits)
 
 
 def slowed(plan: Plan, v_max: FloatArray) -> Plan:

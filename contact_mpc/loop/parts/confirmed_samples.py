@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from contact_mpc.loop.parts.confirmation import MujocoConfirmation
+from contact_mpc.loop.parts.confirmation import roll_outs
 from contact_mpc.loop.parts.confirmed_plan import CANDIDATES, ConfirmedPlan, candidate_seed, confirm_best
 from contact_mpc.planning.parts import plan_of_samples
 from contact_mpc.planning.tree.problem import Problem
@@ -21,6 +21,6 @@ def confirm_samples(problem: Problem, seed: int = 0, report: Callable[[str], Non
         The problem has no section `sampled`.
     """
     plans = (plan_of_samples(problem, candidate_seed(seed, k)) for k in range(CANDIDATES))
-    done = confirm_best(problem, plans, MujocoConfirmation(problem.system), report)
+    done = confirm_best(problem, plans, roll_outs(problem), report)
     record = {**done.plan.provenance, "is_valid": done.is_confirmed, "reason": done.reason}
     return replace(done, plan=replace(done.plan, provenance=record))

@@ -5,7 +5,7 @@ from dataclasses import replace
 from contact_mpc.control.bridge.config import BridgeConfig
 from contact_mpc.control.bridge.guard.limits import GuardLimits
 from contact_mpc.errors import ConfigError
-from contact_mpc.loop.parts.confirmation import SPEED_SHARE, MujocoConfirmation, slowed
+from contact_mpc.loop.parts.confirmation import SPEED_SHARE, roll_outs, slowed
 from contact_mpc.model.system import System
 from contact_mpc.planning.methods import is_problem
 from contact_mpc.planning.parts import make_parts
@@ -46,7 +46,7 @@ def load_parts(name: str) -> SegmentPlanner:
         plan = make_reference(task)
         problem = problem_of_plan(str(task.planner["problem"]), plan)
     limits = GuardLimits.from_config(problem.system, BridgeConfig.model_validate({"gravity_compensation": "bridge"}))
-    parts = make_parts(problem, MujocoConfirmation(problem.system, limits=limits), is_tracked=False)
+    parts = make_parts(problem, roll_outs(problem, limits), is_tracked=False)
     return CorrectedParts(problem.system, parts, plan)
 
 

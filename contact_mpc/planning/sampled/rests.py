@@ -182,10 +182,14 @@ class Rests:
         return self._played(replace(base, u=self._motions.added(base.times_s, base.u, d[None])[0]), what)
 
     def _played(self, base: Base, what: str) -> Step:
-        """Return the step that commands make, in the median of the draws where objects have come to rest."""
+        """Return the step that commands make, in the median of the draws where objects have come to rest.
+
+        One that loses the object in any draw counts as lost.
+        """
         ends = self._physics.ends(base.q, base.times_s, base.u[None], self._config.rested_s, ALL)[0]
         orders = [self.left.order(end) for end in ends]
         plan = standing_still(base.q, base.u[0], float(base.times_s[-1]), len(base.times_s))
         plan.q[-1] = np.where(np.isfinite(ends[0]), ends[0], base.q)
-        order = max(orders[0], sorted(orders)[len(orders) // 2])
+        orders = [orders[0], *sorted(orders)]
+        order = orders[-1] if np.isinf(orders[-1][1]) else max(orders[0], orders[1 + len(ends) // 2])
         return Step(replace(plan, times_s=base.times_s, u=base.u), what, order)

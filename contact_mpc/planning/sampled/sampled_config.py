@@ -102,6 +102,10 @@ class SampledConfig(BaseModel):
     shift_weight: float = Field(
         default=0.15, ge=0.0, le=10.0, description="of a longer one beside the turn, where slides mend the position, -"
     )
+    least_friction: float | None = Field(
+        default=None, gt=0.0, le=1.0,
+        description="factor on the system's friction in one more draw, of heavy objects: what may slip out of a hand",
+    )  # fmt: skip
     spread_weight: float = Field(
         default=1.0, ge=0.0, le=10.0, description="of the standard deviation between draws beside their mean, -"
     )

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from contact_mpc.control.bridge.config import BridgeConfig
 from contact_mpc.control.bridge.guard.limits import GuardLimits
-from contact_mpc.loop.parts.confirmation import MujocoConfirmation, slowed
+from contact_mpc.loop.parts.confirmation import DRAWS, MujocoConfirmation, roll_outs, slowed
 from contact_mpc.planning.tree.problem import Problem, load_problem
 from contact_mpc.task.plan import Plan
 
@@ -101,3 +101,12 @@ def test_what_is_learned_of_drives_counts_at_once(problem: Problem) -> None:
     came[..., n_q_u:] = q[n_q_u:] + 0.8 * (came[..., n_q_u:] - q[n_q_u:])
     physics.learn_drives(q, plan, replace(ideal, q=came))
     assert abs(physics.ways(q, plan).q[0, -1, n_q_u + 1] - u[1, 1]) > 0.1 * PUSH_M
+
+
+def test_problems_with_slippery_motions_have_one_draw_more() -> None:
+    plain, slippery = load_problem("allegro_pen"), load_problem("allegro_cube_so3")
+    assert slippery.file.sampled is not None and slippery.file.sampled.least_friction is not None
+    for problem, count in ((plain, len(DRAWS)), (slippery, len(DRAWS) + 1)):
+        q = problem.configuration(problem.start_u, problem.start_a)
+        u = q[problem.system.n_q_u :]
+        assert roll_outs(problem).ends(q, np.array([0.0, 0.1]), u[None, None].repeat(2, axis=1), 0.1).shape[1] == count

@@ -123,3 +123,18 @@ def test_what_turns_further_than_it_was_to_turn_is_varied_to_end_where_the_next_
     assert further is not None and further.what.endswith("varied")
     off = abs(left(problem, further.plan.q[-1]) - left(problem, step.plan.q[-1]))
     assert off < 0.5 * abs(left(problem, played) - left(problem, step.plan.q[-1]))
+
+
+def test_a_motion_that_loses_the_object_in_one_draw_of_four_is_no_step() -> None:
+    """One way turns the disc by more, but throws it away in a draw, which the median does not tell."""
+    problem = disc(spread_weight=0.0, lost_rad=1e-6)
+    q, u = start(problem)
+
+    def answer(q: FloatArray, way: FloatArray) -> list[FloatArray]:
+        away = turned(problem, q, -100.0) if way[2] > 0.0 else q
+        gain = min(left(problem, q), 0.9 if way[2] > 0.0 else 0.3)
+        return [*[turned(problem, q, gain)] * 3, away if way[2] > 0.0 else turned(problem, q, gain)]
+
+    steps = Rests(problem, Formula(answer), np.random.default_rng(0)).way(q, u, 40)
+    assert has_arrived(problem, steps[-1].plan.q[-1])
+    assert all(step.plan.u[-1, 2] <= step.plan.u[0, 2] for step in steps)
