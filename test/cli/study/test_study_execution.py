@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,8 +14,10 @@ from typer.testing import CliRunner
 
 from contact_mpc.cli.main import build_app
 from contact_mpc.cli.study import execution
-from contact_mpc.planning.tree.problem import Problem
-from contact_mpc.task.plan import Plan
+from contact_mpc.planning.parts import plan_of_samples
+from contact_mpc.planning.random_goal import with_drawn_goal
+from contact_mpc.planning.tree.problem import Problem, load_problem
+from contact_mpc.task.plan import Plan, save_plan
 
 
 @pytest.fixture
@@ -75,3 +78,18 @@ def test_unknown_names_are_refused(options: tuple[str, str], message: str) -> No
     done = call("planar_pushing", *options)
     assert done.exit_code != 0
     assert message in str(done.exception) or message in done.output
+
+
+def test_each_seed_of_a_problem_with_random_goals_has_a_plan_to_its_own(tmp_path: Path) -> None:
+    path = load_problem("allegro_cube_so3").path
+    drawn = {seed: with_drawn_goal(load_problem(path), seed) for seed in (5, 6)}
+    for seed, problem in drawn.items():
+        plan = plan_of_samples(problem, seed)
+        record = {**plan.provenance, "is_valid": True, "reason": "", "plan_cpu_s": 0.0}
+        save_plan(tmp_path / f"allegro_cube_so3.{seed}.confirmed.npz", replace(plan, provenance=record))
+    for seed, problem in drawn.items():
+        plan, _, _ = execution.stored_plan(path, seed, tmp_path, is_confirmed=True)
+        assert plan is not None
+        goals = {name: item["goal"] for name, item in plan.provenance["parameters"]["objects"].items()}
+        assert goals == pytest.approx({name: item.goal for name, item in problem.file.objects.items()})
+    assert not np.allclose(drawn[5].goal_u, drawn[6].goal_u)
