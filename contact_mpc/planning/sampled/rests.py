@@ -190,6 +190,6 @@ class Rests:
         orders = [self.left.order(end) for end in ends]
         plan = standing_still(base.q, base.u[0], float(base.times_s[-1]), len(base.times_s))
         plan.q[-1] = np.where(np.isfinite(ends[0]), ends[0], base.q)
-        orders = [orders[0], *sorted(orders)]
-        order = orders[-1] if np.isinf(orders[-1][1]) else max(orders[0], orders[1 + len(ends) // 2])
+        worst, median = max(orders), sorted(orders)[len(orders) // 2]
+        order = worst if np.isinf(worst[1]) else max(orders[0], median)
         return Step(replace(plan, times_s=base.times_s, u=base.u), what, order)
