@@ -304,8 +304,8 @@ def _write_report(
 
     worst: dict[str, tuple[Problem, Execution] | None] = {}
     for name, items in trials.items():
-        problem = load_problem(paths[name])
         last = [(item["seed"], part["outcome"]) for item in items for part in list(item["executions"].values())[-1:]]
-        moving = [(with_drawn_goal(problem, seed), outcome) for seed, outcome in last if len(outcome.times_s)]
-        worst[name] = max(moving, key=lambda run: (not run[1].is_success, run[1].angle_error_deg), default=None)
+        moving = [(seed, outcome) for seed, outcome in last if len(outcome.times_s)]
+        found = max(moving, key=lambda run: (not run[1].is_success, run[1].angle_error_deg), default=None)
+        worst[name] = None if found is None else (with_drawn_goal(load_problem(paths[name]), found[0]), found[1])
     return write_execution_report(page_values(result), worst, folder)

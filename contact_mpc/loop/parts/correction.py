@@ -214,7 +214,7 @@ def hat_functions(times_s: FloatArray, count: int) -> FloatArray:
 def _errors(problem: Problem, ends: FloatArray, target: FloatArray) -> FloatArray:
     """Return e of ends (m, draws, n_q) in the global metric: (m, draws, n_v_u)."""
     system, n = problem.system, problem.system.n_v_u
-    weight = np.where(problem.turns, 1.0, 1.0 / problem.file.rrt.length_m)
+    weight = problem.metric_weight
     errors = [weight * system.difference(target, end)[:n] for end in ends.reshape(-1, ends.shape[-1])]
     return np.array(errors).reshape(*ends.shape[:2], n)
 

@@ -94,9 +94,8 @@ class MotionSearch:
         nominal = self._costs(base, d, turns_first, NOMINAL)[:, 0]
         change = nominal - before
         moves = (change <= config.most_loss_rad) & (np.abs(change) > config.least_gain * before)
-        elsewhere = (
-            [] if is_carried and before > config.near_rad else [d[k] for k in rng.permutation(np.flatnonzero(moves))]
-        )
+        moves &= not is_carried or before <= config.near_rad
+        elsewhere = [d[k] for k in rng.permutation(np.flatnonzero(moves))]
         found = self._decide(base, d, nominal, turns_first, config.finalists)
         return [self._varied(base, found[0], turns_first, config.rounds), *found[1 : config.children]], elsewhere
 

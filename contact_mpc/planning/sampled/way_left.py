@@ -55,11 +55,11 @@ class WayLeft:
 
         Where it has to turn first, the weighted turns; else what the global metric is the length of.
         """
-        problem, turns = self._problem, self._problem.turns
-        e = problem.system.difference(self._goal, q)[: problem.system.n_v_u].copy()
-        e[turns] *= self._weight if turns_first else 1.0
-        e[~turns] *= 0.0 if turns_first else 1.0 / problem.file.rrt.length_m
-        return e
+        problem, weight = self._problem, self._problem.metric_weight
+        if turns_first:
+            weight = np.zeros(len(problem.turns))
+            weight[problem.turns] = self._weight
+        return weight * problem.system.difference(self._goal, q)[: problem.system.n_v_u]
 
     def order(self, q: FloatArray) -> tuple[bool, float]:
         """Return whether the object of q (n_q,) has to turn, and what is left then, rad: the less, the nearer.

@@ -43,6 +43,11 @@ class Problem:
         """Return q (n_q,) of an object and a robot, at its default posture where not given."""
         return np.concatenate([q_u, self.system.q_default[self.system.n_q_u :] if q_a is None else q_a])
 
+    @property
+    def metric_weight(self) -> FloatArray:
+        """Factors (n_v_u,) on changes of q_u whose length is the global metric, rad: 1 of turns, 1/L of ways."""
+        return np.where(self.turns, 1.0, 1.0 / self.file.rrt.length_m)
+
     def errors(self, q: FloatArray) -> tuple[float, float]:
         """Return the angle (deg) and the distance (mm) from q_u of q (n_q,) to the goal."""
         e = self.system.difference(self.configuration(self.goal_u), q)[: self.system.n_v_u]
@@ -133,8 +138,7 @@ def lost_object(problem: Problem, q: FloatArray) -> str:
     """
     system, (lower, upper) = problem.system, object_bounds(problem)
     e = system.difference(problem.configuration(problem.goal_u), q)[: system.n_v_u]
-    weight = np.where(problem.turns, 1.0, 1.0 / problem.file.rrt.length_m)
-    beyond = float(np.linalg.norm(weight * np.maximum(np.maximum(lower - e, e - upper), 0.0)))
+    beyond = float(np.linalg.norm(problem.metric_weight * np.maximum(np.maximum(lower - e, e - upper), 0.0)))
     if beyond <= problem.file.parts.lost_rad:
         return ""
     angle, distance = problem.errors(q)
