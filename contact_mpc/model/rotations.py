@@ -105,6 +105,12 @@ def left_jacobian(theta: FloatArray) -> FloatArray:
     )
 
 
+def random_rotation(rng: np.random.Generator) -> FloatArray:
+    """Return a rotation matrix drawn uniformly from SO(3): that of a normal quaternion made a unit one."""
+    wxyz = rng.standard_normal(4)
+    return quaternion_to_matrix(wxyz / np.linalg.norm(wxyz))
+
+
 def rotation_from_rpy(rpy_rad: FloatArray) -> FloatArray:
     """Return R = Rz(yaw) Ry(pitch) Rx(roll) of URDF's fixed-axis angles (roll, pitch, yaw), rad."""
     r, p, y = (float(angle) for angle in rpy_rad)

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from contact_mpc.errors import ConfigError
-from contact_mpc.model.rotations import quaternion_to_matrix, rotation_exp, rotation_from_rpy, rotation_log, unit_vector
+from contact_mpc.model.rotations import random_rotation, rotation_exp, rotation_from_rpy, rotation_log, unit_vector
 from contact_mpc.model.system import System
 from contact_mpc.model.system_builder import load_system
 from contact_mpc.model.system_config import Vector3
@@ -26,6 +26,11 @@ AXES_W: dict[str, tuple[float, float, float]] = {
     "+x": (1.0, 0.0, 0.0), "-x": (-1.0, 0.0, 0.0), "+y": (0.0, 1.0, 0.0), "-y": (0.0, -1.0, 0.0),
     "+z": (0.0, 0.0, 1.0), "-z": (0.0, 0.0, -1.0),
 }  # fmt: skip
+
+
+def goal_generator(seed: int) -> np.random.Generator:
+    """Return the generator that draws the goal of a seed, independent of the one that draws its disturbances."""
+    return np.random.default_rng([seed, GOAL_STREAM])
 
 
 class _Frozen(BaseModel):
@@ -168,11 +173,10 @@ class TaskConfig:
 
     def with_random_goal(self, seed: int) -> Self:
         """Return the task with the rotation of its goal drawn uniformly from SO(3), or its angle from a whole turn."""
-        rng = np.random.default_rng([seed, GOAL_STREAM])
+        rng = goal_generator(seed)
         if self.has_random_angle:
             return replace(self, goal=replace(self.goal, angle_deg=float(rng.uniform(-180.0, 180.0))))
-        wxyz = rng.standard_normal(4)
-        turn = rotation_log(quaternion_to_matrix(wxyz / np.linalg.norm(wxyz)))
+        turn = rotation_log(random_rotation(rng))
         angle = float(np.linalg.norm(turn))
         return replace(self, goal=replace(self.goal, axis_W=turn / angle, angle_deg=float(np.rad2deg(angle))))
 

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from contact_mpc.errors import ConfigError
+from contact_mpc.model.rotations import rotation_exp
 from contact_mpc.planning.random_goal import with_drawn_goal
 from contact_mpc.planning.tree.problem import Problem, load_problem
+from contact_mpc.task.task import load_task
 
 HALF_M = 0.03  # of the cube
 
@@ -34,6 +36,12 @@ def test_a_seed_draws_one_goal_and_seeds_draw_others_about_all_axes(cube: Proble
     # The mean of uniform rotation matrices is 0, each entry within 4 standard deviations 1/sqrt(3 n) of it.
     R = np.array([cube.system.object_pose(cube.configuration(with_drawn_goal(cube, k).goal_u))[0] for k in range(200)])
     np.testing.assert_allclose(R.mean(axis=0), 0.0, atol=4.0 / np.sqrt(3.0 * len(R)))
+
+
+def test_a_seed_draws_the_rotation_that_it_draws_for_tasks(cube: Problem) -> None:
+    R, _ = cube.system.object_pose(cube.configuration(with_drawn_goal(cube, 7).goal_u))
+    goal = load_task("allegro_ball_so3").with_random_goal(7).goal
+    np.testing.assert_allclose(R, rotation_exp(goal.axis_W * np.deg2rad(goal.angle_deg)), atol=1e-12)
 
 
 def test_without_is_random_a_problem_keeps_its_goal(cube: Problem) -> None:

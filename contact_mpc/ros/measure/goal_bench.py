@@ -17,7 +17,7 @@ from rclpy.qos import QoSProfile, QoSReliabilityPolicy
 from std_msgs.msg import Float64MultiArray
 
 from contact_mpc.errors import InputError, StackError
-from contact_mpc.model.rotations import quaternion_to_matrix, rotation_exp
+from contact_mpc.model.rotations import random_rotation, rotation_exp
 from contact_mpc.ros.client import GoalClient, GoalOutcome
 from contact_mpc.ros.faults.wire_monitor import WireLimits, WireMonitor
 from contact_mpc.ros.messages import conversions as messages
@@ -71,10 +71,9 @@ def draw_goals(count: int, seed: int, turn_deg: float | None, axes: FloatArray |
     rng = np.random.default_rng(seed)
     asked = []
     for _ in range(count):
-        wxyz, direction, pick = rng.standard_normal(4), rng.standard_normal(3), rng.integers(0, 1_000_000)
+        any_turn, direction, pick = random_rotation(rng), rng.standard_normal(3), rng.integers(0, 1_000_000)
         chance, after_s = rng.uniform(), rng.uniform(0.0, LONGEST_BEFORE_S)
         axis = direction / np.linalg.norm(direction) if axes is None else axes[pick % len(axes)]
-        any_turn = quaternion_to_matrix(wxyz / np.linalg.norm(wxyz))
         turn = any_turn if turn_deg is None else rotation_exp(np.deg2rad(turn_deg) * axis)
         action: Action = "wait"
         if chance < SHARES["replace"] + SHARES["cancel"]:
