@@ -1,8 +1,9 @@
-"""Ctrl-C where it can be taken: never within compiling, loading compiled code or an import.
+"""Ctrl-C where it can be taken: never within compiling, loading compiled code, an import or making a ROS message.
 
 A KeyboardInterrupt that is raised while numba is called by its own C code or by LLVM is lost, becomes a SystemError or
-ends the process by SIGSEGV; one within the import system's callbacks is lost. A first Ctrl-C waits for that as long as
-it takes, which on a busy machine is minutes; who presses again `PATIENCE_S` later is taken at once, at that risk.
+ends the process by SIGSEGV; one within the import system's callbacks is lost; one in the constructor of a message that
+rclpy calls from C++ becomes a RuntimeError. A first Ctrl-C waits for that as long as it takes, which on a busy machine
+is minutes; who presses again `PATIENCE_S` later is taken at once, at that risk.
 """
 
 import _thread
@@ -16,6 +17,7 @@ from types import FrameType
 RETRY_S = 0.02
 PATIENCE_S = 10.0
 UNINTERRUPTIBLE = ("numba", "llvmlite", "importlib")
+MESSAGES = ("msg", "srv", "action")  # where packages of ROS interfaces have their classes
 
 
 @contextmanager
@@ -68,9 +70,10 @@ def interruptible(*numbers: signal.Signals, only_first: bool = False) -> Iterato
 
 
 def _is_uninterruptible(frame: FrameType | None) -> bool:
-    """Return whether any function that is being called from `frame` outwards belongs to `UNINTERRUPTIBLE`."""
+    """Return whether any function being called from `frame` outwards is of `UNINTERRUPTIBLE` or a message's class."""
     while frame is not None:
-        if frame.f_globals.get("__name__", "").partition(".")[0] in UNINTERRUPTIBLE:
+        package, *inner = frame.f_globals.get("__name__", "").split(".")
+        if package in UNINTERRUPTIBLE or inner[:1] in ([part] for part in MESSAGES):
             return True
         frame = frame.f_back
     return False

@@ -32,6 +32,7 @@ from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.task import load_task
 
 SERVICE_PERIOD_S = 0.02
+READINGS = 10  # of the clocks, of which the one that took least counts
 WARN_PERIOD_S = 1.0
 
 
@@ -115,7 +116,7 @@ class MockDriverNode(ContactNode):
         self._reader.drain()
         self._next_state_s = self._next_pose_s = self._next_service_s = time.monotonic()
         self._deadlines = PacedDeadlines(STEP_S, self._next_state_s)
-        self._epoch_ns = self._now_ns() - round(self._next_state_s * NS_PER_S)
+        self._epoch_ns = min((self._read_epoch() for _ in range(READINGS)), key=lambda read: read[1])[0]
         self._command_until_s = 0.0
         freeze_garbage()
 
@@ -169,10 +170,15 @@ class MockDriverNode(ContactNode):
 
     def _follow_clock(self) -> None:
         """Take over what the system's clock was set by, unless this process was held up between the two readings."""
+        epoch_ns, apart_s = self._read_epoch()
+        if apart_s < 0.1 * STEP_S:
+            self._epoch_ns = epoch_ns
+
+    def _read_epoch(self) -> tuple[int, float]:
+        """Return the system's clock at the monotonic one's zero, ns, and by how much at most it is too late, s."""
         before_s = time.monotonic()
         epoch_ns = self._now_ns() - round(before_s * NS_PER_S)
-        if time.monotonic() - before_s < 0.1 * STEP_S:
-            self._epoch_ns = epoch_ns
+        return epoch_ns, time.monotonic() - before_s
 
     def _take_commands(self) -> None:
         for topic, subscription in enumerate(self._commands):

@@ -1,4 +1,4 @@
-"""Ctrl-C is taken, once, where Python can take it, and not within compiled code's calls into Python."""
+"""Ctrl-C is taken, once, where Python can take it, and not within calls of compiled code into Python."""
 
 import signal
 import time
@@ -51,6 +51,17 @@ def test_an_interrupt_waits_for_the_compiler_however_slow_it_is(monkeypatch: pyt
         answers.append(_ask())
         _wait()
     assert answers == [42]
+
+
+@pytest.mark.parametrize("module", ["nav_msgs.msg._odometry", "std_srvs.srv._trigger"])
+def test_an_interrupt_waits_until_a_message_is_made(module: str) -> None:
+    made: list[bool] = []
+    message = {"__name__": module, "signal": signal, "made": made}  # rclpy calls its constructor from C++
+    exec("def make():\n    signal.raise_signal(signal.SIGINT)\n    made.append(True)\n", message)
+    with pytest.raises(KeyboardInterrupt), interruptible(signal.SIGINT):
+        message["make"]()
+        _wait()
+    assert made == [True]
 
 
 def test_an_interrupt_elsewhere_is_taken_at_once() -> None:
