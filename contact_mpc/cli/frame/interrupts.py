@@ -17,7 +17,7 @@ from types import FrameType
 RETRY_S = 0.02
 PATIENCE_S = 10.0
 UNINTERRUPTIBLE = ("numba", "llvmlite", "importlib")
-MESSAGES = ("msg", "srv", "action")  # where packages of ROS interfaces have their classes
+MESSAGES = ("msg", "srv")  # where packages of ROS interfaces have their classes
 
 
 @contextmanager
@@ -72,8 +72,8 @@ def interruptible(*numbers: signal.Signals, only_first: bool = False) -> Iterato
 def _is_uninterruptible(frame: FrameType | None) -> bool:
     """Return whether any function being called from `frame` outwards is of `UNINTERRUPTIBLE` or a message's class."""
     while frame is not None:
-        package, *inner = frame.f_globals.get("__name__", "").split(".")
-        if package in UNINTERRUPTIBLE or inner[:1] in ([part] for part in MESSAGES):
+        package, _, inner = frame.f_globals.get("__name__", "").partition(".")
+        if package in UNINTERRUPTIBLE or inner.partition(".")[0] in MESSAGES:
             return True
         frame = frame.f_back
     return False
