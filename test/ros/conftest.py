@@ -14,6 +14,8 @@ from contact_mpc.ros.messages.qos import TOPICS, qos_profile
 from contact_mpc.ros.stack.processes import NodeProcess, stop_processes
 from contact_mpc.ros.stack.stack import Stack, StackSpec, to_parameter_file
 
+CHANGES = 100  # of a latched topic that are kept for a test that is held up
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest, a browser that the processor draws for: at the end it would keep one core idle."""
@@ -59,9 +61,10 @@ class NodeRig:
         return self.node.create_publisher(TOPICS[topic].msg_type, topic, profile)
 
     def collect(self, topic: str, into: list[Any] | None = None) -> list[Any]:
-        """Return a list that grows with the messages of a topic."""
+        """Return a list that grows with the messages of a topic: of one that tells changes, with every change."""
         received: list[Any] = [] if into is None else into
-        profile = qos_profile(TOPICS[topic].quality, self.clock)
+        quality = TOPICS[topic].quality
+        profile = qos_profile(quality, self.clock, depth=CHANGES if quality == "L1" else 1)
         self.node.create_subscription(TOPICS[topic].msg_type, topic, received.append, profile)
         return received
 
