@@ -14,7 +14,7 @@ from contact_mpc.ros.runtime.lifecycle_client import TRANSITIONS
 from contact_mpc.ros.stack.stack import Stack
 
 RETRY_S = 2.0  # a request that went to a process that is no more is never answered
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0  # with a node: a process alone may take half a minute to start on a busy machine
 RUNNING = ("configure", "activate")
 AFTER = {"configure": "inactive", "activate": "active", "deactivate": "inactive"}
 
