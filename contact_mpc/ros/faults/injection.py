@@ -97,8 +97,10 @@ class Injector:
     def run(self, kind: FaultKind) -> Injection:
         """Inject one fault and come back to the bridge following plans."""
         rig = self._rig
+        rig.clear()
         if not self._settle(kind):
-            problem = f"not injected; not active before: {rig.mode} {rig.cause}; is the machine busy?"
+            said = ", ".join(dict.fromkeys(naming.name for naming in rig.namings))
+            problem = f"not injected; not active before: {rig.mode} {rig.cause}, after {said}; is the machine busy?"
             return Injection(kind.name, None, np.nan, {}, np.nan, problem, is_injected=False)
         rig.clear()
         rig.monitor.clear()

@@ -6,6 +6,7 @@ import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,11 +21,11 @@ from contact_mpc.errors import ConfigError, StackError
 from contact_mpc.estimation.config import EstimatorConfig
 from contact_mpc.ros.driver.robot_file import load_robot
 from contact_mpc.ros.faults.exit_watch import ExitWatch
-from contact_mpc.ros.faults.injection import Injection
+from contact_mpc.ros.faults.injection import Injection, Injector
 from contact_mpc.ros.faults.kinds import KINDS, LAG_GROWTH
 from contact_mpc.ros.faults.limits import DetectionLimits
 from contact_mpc.ros.faults.measure import check_kinds, mock_parameters, summarise
-from contact_mpc.ros.faults.rig import to_monotonic_ns
+from contact_mpc.ros.faults.rig import Naming, to_monotonic_ns
 from contact_mpc.ros.faults.spoilers import Delay, Flood, Multiply, Pad, Replay, Stop
 from contact_mpc.task.plan import load_plan
 from contact_mpc.task.task import load_task
@@ -188,6 +189,25 @@ def test_a_fault_that_could_not_be_made_is_no_hang_and_no_success() -> None:
     figures = summarise([fine, unmade])
     assert (figures["injections"], figures["not_injected"], figures["hangs"]) == (1, 1, 0)
     assert not figures["goal_met"] and "plan_nan" in figures["problems"][0]
+
+
+def test_a_fault_that_cannot_be_made_says_all_that_the_bridge_said_before() -> None:
+    """The last cause alone may be what the first led to: a plan is far once the machine has been too slow."""
+
+    class Rig(SimpleNamespace):
+        def clear(self) -> None:
+            self.namings.clear()
+
+        def run_until(self, _condition: Any, _timeout_s: float) -> bool:
+            self.namings += [Naming(0, name) for name in ("HOLD", "STATE_RATE", "HOLD", "PLAN_FAR")]
+            return False
+
+    supervisor = SimpleNamespace(is_running=lambda _name: False, request=lambda *_request: None)
+    told = {"mode": "HOLD", "cause": "PLAN_FAR", "robot": "mock_driver", "namings": [Naming(0, "STATE_LOST")]}
+    rig = Rig(supervisor=supervisor, channels={}, **told)
+    found = Injector(rig, SimpleNamespace()).run(KINDS["plan_nan"])  # type: ignore[arg-type]
+    assert not found.is_injected
+    assert found.problem.endswith("HOLD PLAN_FAR, after HOLD, STATE_RATE, PLAN_FAR; is the machine busy?")
 
 
 @pytest.mark.dds
