@@ -10,11 +10,9 @@ from patience import HANG_S
 
 pytest.importorskip("rclpy")
 
-from contact_mpc.ros.messages.qos import TOPICS, qos_profile
+from contact_mpc.ros.messages.qos import EVERY_CHANGE, TOPICS, qos_profile
 from contact_mpc.ros.stack.processes import NodeProcess, stop_processes
 from contact_mpc.ros.stack.stack import Stack, StackSpec, to_parameter_file
-
-CHANGES = 100  # of a latched topic that are kept for a test that is held up
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -64,7 +62,7 @@ class NodeRig:
         """Return a list that grows with the messages of a topic: of one that tells changes, with every change."""
         received: list[Any] = [] if into is None else into
         quality = TOPICS[topic].quality
-        profile = qos_profile(quality, self.clock, depth=CHANGES if quality == "L1" else 1)
+        profile = EVERY_CHANGE if quality == "L1" else qos_profile(quality, self.clock)
         self.node.create_subscription(TOPICS[topic].msg_type, topic, received.append, profile)
         return received
 

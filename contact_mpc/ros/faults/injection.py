@@ -99,7 +99,7 @@ class Injector:
         rig = self._rig
         rig.clear()
         if not self._settle(kind):
-            said = ", ".join(dict.fromkeys(naming.name for naming in rig.namings))
+            said = ", ".join(dict.fromkeys(naming.name for naming in rig.namings)) or "nothing"
             problem = f"not injected; not active before: {rig.mode} {rig.cause}, after {said}; is the machine busy?"
             return Injection(kind.name, None, np.nan, {}, np.nan, problem, is_injected=False)
         rig.clear()

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
-from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
+from rclpy.qos import QoSProfile, QoSReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
@@ -28,7 +28,7 @@ from contact_mpc.ros.faults.channel import Channel
 from contact_mpc.ros.faults.supervisor import Supervisor
 from contact_mpc.ros.faults.wire_monitor import WireLimits, WireMonitor
 from contact_mpc.ros.messages import conversions as messages
-from contact_mpc.ros.messages.qos import Quality, Topic, qos_profile
+from contact_mpc.ros.messages.qos import EVERY_CHANGE, Quality, Topic, qos_profile
 from contact_mpc.ros.runtime.direct_reader import DirectReader
 from contact_mpc.ros.runtime.lifecycle_client import CONFIGURE_TIMEOUT_S
 from contact_mpc.ros.stack.stack import Stack, StackSpec
@@ -39,9 +39,6 @@ from contact_mpc.task.task import TaskConfig
 
 ROBOTS = ("mock_driver", "plant")
 EVERYTHING = QoSProfile(depth=4096, reliability=QoSReliabilityPolicy.RELIABLE)
-EVERY_CHANGE = QoSProfile(
-    depth=100, reliability=QoSReliabilityPolicy.RELIABLE, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL
-)
 TURN_S = 0.0005
 SERVICE_PERIOD_NS = 3_000_000
 

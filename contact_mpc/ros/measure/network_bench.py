@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from nav_msgs.msg import Odometry
-from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from contact_mpc.errors import StackError
 from contact_mpc.evaluation.trial_run import EvaluationSpec
 from contact_mpc.ros.measure.bridge_bench import DiagnosticsListener, bridge_figures
-from contact_mpc.ros.messages.qos import qos_profile
+from contact_mpc.ros.messages.qos import EVERY_CHANGE, qos_profile
 from contact_mpc.ros.stack.networks import LinkedNetworks
 from contact_mpc.ros.stack.node_trial import NodeTrial, run_node_trial
 from contact_mpc.ros.stack.run_session import RunProgress
@@ -27,9 +26,6 @@ from contact_mpc.ros.stack.stack import Stack, StackSpec
 from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.task.task import TaskConfig
 
-EVERY_CHANGE = QoSProfile(
-    depth=100, reliability=QoSReliabilityPolicy.RELIABLE, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL
-)
 SLICE_S, PATIENCE_S, SETTLE_S = 0.005, 60.0, 2.0
 
 Report = Callable[[str], None]

@@ -85,3 +85,7 @@ def qos_profile(quality: Quality, clock: ClockName, depth: int = 1) -> QoSProfil
         reliability=QoSReliabilityPolicy.BEST_EFFORT if best_effort else QoSReliabilityPolicy.RELIABLE,
         durability=QoSDurabilityPolicy.TRANSIENT_LOCAL if quality == "L1" else QoSDurabilityPolicy.VOLATILE,
     )
+
+
+# For who reads a latched topic that tells changes, and every one of them, also when held up between two.
+EVERY_CHANGE = qos_profile("L1", "realtime", depth=100)
