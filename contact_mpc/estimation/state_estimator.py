@@ -173,13 +173,18 @@ class StateEstimator:
         name = self._object_name(object_index)
         R, p = _check_pose(name, R_WB, p_WB)
         last = self._joints.sample
-        if last is not None and stamp_ns - last.t_ns > self._config.clock_tolerance_s * NS_PER_S:
+        if last is not None and self.is_ahead(stamp_ns):
             raise InputError(
                 f"pose of '{name}' is stamped {(stamp_ns - last.t_ns) * 1e-9:.3f} s ahead of the joint states, allowed "
                 f"clock_tolerance_s = {self._config.clock_tolerance_s} s; synchronise the clocks of camera and robot"
             )
         self.timings[object_index].note(stamp_ns, None if last is None else last.t_ns)
         self._verdicts[object_index] = self._filters[object_index].update(stamp_ns, R, p, deviations)
+
+    def is_ahead(self, stamp_ns: int) -> bool:
+        """Whether a stamp is further ahead of the newest joint state than clocks may be apart."""
+        last = self._joints.sample
+        return last is not None and stamp_ns - last.t_ns > self._config.clock_tolerance_s * NS_PER_S
 
     def estimate(self, t_ns: int) -> EstimatedState | None:
         """Return the state at t_ns; None until joints and a pose of every object were seen.

@@ -201,13 +201,19 @@ class StateEstimatorNode(ContactNode):
             super().spin_some(executor)
             return
         self._reader.wait(SERVICE_PERIOD_NS / NS_PER_S)
+        early = []
         for pose in at_most(POSE_DEPTH, partial(self._reader.take, self._poses)):
-            self._on_object_pose(pose[0])
+            if self._is_early(pose[0]):
+                early.append(pose[0])
+            else:
+                self._on_object_pose(pose[0])
         if self._location is not None:
             self._location.take_torques(self._refuse)
         for topic, subscription in enumerate(self._joint_states):
             for joints in at_most(DEPTH, partial(self._reader.take_serialized, subscription)):
                 self._on_joint_state(joints[0], topic)
+        for message in early:
+            self._on_object_pose(message)
         now_ns = time.monotonic_ns()
         if now_ns >= self._next_service_ns:
             self._next_service_ns = now_ns + SERVICE_PERIOD_NS
@@ -227,6 +233,14 @@ class StateEstimatorNode(ContactNode):
         self._early_poses.append((stamp_ns, message))
         while self._waiting and not self._waits_for_pose(self._waiting[0]):
             self._take_joint_state(self._waiting.popleft())
+
+    def _is_early(self, message: Any) -> bool:
+        """Whether a pose is ahead of the joint states so far: after a stall those that belong to it are yet to be read.
+
+        It is read after them, or else refused where the clocks agree. In lockstep joint states name what they wait for.
+        """
+        stamp_ns = self._pose_reader.stamp_ns(message)
+        return self.config.clock != "lockstep" and stamp_ns is not None and self._estimator.is_ahead(stamp_ns)
 
     def _take_pose(self, message: Any) -> None:
         try:
