@@ -237,10 +237,13 @@ class StateEstimatorNode(ContactNode):
     def _is_early(self, message: Any) -> bool:
         """Whether a pose is ahead of the joint states so far: after a stall those that belong to it are yet to be read.
 
-        It is read after them, or else refused where the clocks agree. In lockstep joint states name what they wait for.
+        It is read after them: before, it would be refused although the clocks agree. In lockstep joint states name the
+        pose that they wait for.
         """
+        if self.config.clock == "lockstep":
+            return False
         stamp_ns = self._pose_reader.stamp_ns(message)
-        return self.config.clock != "lockstep" and stamp_ns is not None and self._estimator.is_ahead(stamp_ns)
+        return stamp_ns is not None and self._estimator.is_ahead(stamp_ns)
 
     def _take_pose(self, message: Any) -> None:
         try:

@@ -248,7 +248,7 @@ class ContactNode(LifecycleNode):
         executor.spin_once(timeout_sec=SPIN_TIMEOUT_S)
 
     def handle_events(self, executor: Executor, most: int = EVENTS_AT_ONCE) -> None:
-        """Handle what waits at the executor, from a loop of one's own.
+        """Handle what waits at the executor, from a loop of one's own: `most` events, or more where they queue up.
 
         With simulated time /clock alone is a hundred events a second or more, so one event for each turn of a slow
         loop is not enough: the rest would queue up, and services would be answered later and later.
