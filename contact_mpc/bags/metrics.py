@@ -84,6 +84,7 @@ class RunMetrics:
     limit_violations_by_kind: dict[str, int]
     dropped: bool
     hold_plans: int
+    waited_s: float
     faults: tuple[str, ...]
     completed: bool
     goal_met: bool
@@ -140,6 +141,7 @@ def compute_metrics(record: RunRecord, system: System, task: TaskConfig) -> RunM
         limit_violations_by_kind=violations,
         dropped=dropped,
         hold_plans=sum(not len(plan.times_s) for plan in record.plans),
+        waited_s=evaluation.waited_s,
         faults=faults,
         completed=evaluation.is_complete,
         goal_met=not reasons,

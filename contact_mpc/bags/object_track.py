@@ -2,9 +2,12 @@
 
 The truth is `plant/object_odom`. A bag without it (hardware) is judged by the estimate, and says so. The object frame
 at the start is that of the task's start posture, not the measured one, so that a start offset counts as an error.
+
+Where the reference stood still because the bridge held, it is compared with as late, and a run in realtime, which goes
+on for as much longer, is judged as much later; in lockstep a run has its length.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +18,7 @@ from contact_mpc.errors import BagError
 from contact_mpc.model.rotations import matrix_to_quaternion, quaternion_to_matrix
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
+from contact_mpc.settings.tunable import REFERENCE_START, WAITED
 from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.task import TaskConfig
 
@@ -47,11 +51,13 @@ class ObjectEvaluation:
     start, goal : PoseTrack
         One pose each: the task's start and goal.
     reference, estimate, truth : PoseTrack or None
-        None where the bag has no such topic.
+        None where the bag has no such topic; the reference with the times at which it stood still.
     source : str
         "plant" or "estimate": which track is judged.
     start_ns, motion_end_ns, end_ns : int
         Stamps of the start of the motion, its end, and the end of the hold.
+    waited_s : float
+        For how long the reference stood still, because the bridge held.
     goal_angle_deg, goal_distance_m : (n,) array
         Error of the judged track against the goal.
     reference_distance_m : (n,) array
@@ -67,6 +73,7 @@ class ObjectEvaluation:
     start_ns: int
     motion_end_ns: int
     end_ns: int
+    waited_s: float
     goal_angle_deg: FloatArray
     goal_distance_m: FloatArray
     reference_distance_m: FloatArray
@@ -112,10 +119,13 @@ def evaluate_object(record: RunRecord, task: TaskConfig) -> ObjectEvaluation:
             f"unknown; it has {', '.join(record.topics)}; record one of the two"
         )
     start, goal = task_poses(task)
-    reference = _reference(record)
     started = [message.stamp_ns for message in record.references if len(message.times_s)]
     start_ns = started[-1] if started else int(judged.t_ns[0])
+    waited_ns = _waited_ns(record, start_ns, judged.t_ns)
+    reference = _reference(record, judged.t_ns, waited_ns)
     motion_end_ns = start_ns + round(task.duration_s * NS_PER_S)
+    if record.metadata.get("clock") == "realtime":
+        motion_end_ns += int(waited_ns[-1])
     hold_ns = round(task.hold_s * NS_PER_S)
     goal_angle_deg = angles_deg(judged.quaternion_wxyz, goal.quaternion_wxyz)
     goal_distance_m = np.linalg.norm(judged.position_m - goal.position_m, axis=1)
@@ -133,6 +143,7 @@ def evaluate_object(record: RunRecord, task: TaskConfig) -> ObjectEvaluation:
         start_ns=start_ns,
         motion_end_ns=motion_end_ns,
         end_ns=motion_end_ns + hold_ns,
+        waited_s=float(waited_ns[-1]) / NS_PER_S,
         goal_angle_deg=goal_angle_deg,
         goal_distance_m=goal_distance_m,
         reference_distance_m=np.linalg.norm(judged.position_m - followed.at(judged.t_ns).position_m, axis=1),
@@ -164,14 +175,39 @@ def _track(series: OdometrySeries | None) -> PoseTrack | None:
     return PoseTrack(series.t_ns, series.quaternion_wxyz, series.position_m)
 
 
-def _reference(record: RunRecord) -> PoseTrack | None:
-    """Return the last object reference that was started; one without points cancels, it moves nothing."""
+def _waited_ns(record: RunRecord, start_ns: int, t_ns: IntArray) -> IntArray:
+    """Return for how long the reference that starts at start_ns had stood still at t_ns (n,), ns.
+
+    Between two solves of which the later one says so it stood still for the last part of the time.
+    """
+    said = [
+        (item.stamp_ns, float(item.values[WAITED]))
+        for item in record.solve_status
+        if item.stamp_ns is not None and WAITED in item.values and item.values.get(REFERENCE_START) == str(start_ns)
+    ]
+    if not said:
+        return np.zeros(len(t_ns), dtype=np.int64)
+    stamps, waited_s = np.array([stamp for stamp, _ in said]), np.array([value for _, value in said])
+    next_one = np.minimum(np.searchsorted(stamps, t_ns), len(stamps) - 1)
+    before = np.where(next_one > 0, waited_s[np.maximum(next_one - 1, 0)], 0.0)
+    since_s = np.maximum(waited_s[next_one] - np.maximum(stamps[next_one] - t_ns, 0) / NS_PER_S, before)
+    return np.round(np.where(t_ns < stamps[0], 0.0, since_s) * NS_PER_S).astype(np.int64)
+
+
+def _reference(record: RunRecord, t_ns: IntArray, waited_ns: IntArray) -> PoseTrack | None:
+    """Return the last object reference that was started; one without points cancels, it moves nothing.
+
+    One that had stood still by t_ns (n,) for waited_ns (n,) is given at those stamps.
+    """
     started = [message for message in record.object_references if len(message.times_s)]
     if not started:
         return None
     last = started[-1]
-    t_ns = last.stamp_ns + np.round(last.times_s * NS_PER_S).astype(np.int64)
-    return PoseTrack(t_ns, last.quaternion_wxyz[:, 0], last.position_m[:, 0])
+    planned_ns = last.stamp_ns + np.round(last.times_s * NS_PER_S).astype(np.int64)
+    planned = PoseTrack(planned_ns, last.quaternion_wxyz[:, 0], last.position_m[:, 0])
+    if not waited_ns.any():
+        return planned
+    return replace(planned.at(t_ns - waited_ns), t_ns=t_ns)
 
 
 def configurations(record: RunRecord, system: System, evaluation: ObjectEvaluation, t_ns: IntArray) -> FloatArray:

@@ -13,7 +13,8 @@ import numpy as np
 from contact_mpc.bags.recompute_estimates import Advance
 from contact_mpc.bags.record import ObjectTrajectoryMessage, RunRecord, TrajectoryMessage
 from contact_mpc.bags.sources import node_config, node_parameters
-from contact_mpc.control.controller import Controller, ControllerSetup, Patience
+from contact_mpc.control.controller import ControllerSetup, Patience
+from contact_mpc.control.motion_time import MotionTime
 from contact_mpc.control.tracking.comparison.config import ComparisonConfig
 from contact_mpc.control.tracking.config import TrackerConfig
 from contact_mpc.control.tracking.follower import Reference
@@ -138,16 +139,15 @@ def read_reference(system: System, commands: TrajectoryMessage, objects: ObjectT
 
 
 def _recompute(
-    tracker: Controller, estimates: "_Estimates", references: "_References", stamp_ns: int, followed: str | None
+    tracker: MotionTime, estimates: "_Estimates", references: "_References", stamp_ns: int, followed: str | None
 ) -> CommandPlan | None:
     received_ns = estimates.received_ns(stamp_ns)
     if received_ns is None:
         return None
-    has_reference = references.apply(tracker, received_ns, followed)
+    references.apply(tracker, received_ns, followed)
     state = estimates.read(stamp_ns)
-    if state is not None and state.status in STALE:
-        tracker.reset()  # as the node does
-    if state is None or state.status in STALE or not has_reference:
+    if state is None or state.status in STALE:
+        tracker.hold(stamp_ns)  # as the node does
         return CommandPlan.hold(stamp_ns, tracker.system.n_a)
     return tracker.step(state).plan
 
@@ -245,8 +245,8 @@ class _References:
         self._objects: ObjectTrajectoryMessage | None = None
         self._start = ""  # of the reference that is followed, ns
 
-    def apply(self, tracker: Controller, until_ns: int, followed: str | None) -> bool:
-        """Hand over what was received until then; returns whether there is a reference to follow.
+    def apply(self, tracker: MotionTime, until_ns: int, followed: str | None) -> None:
+        """Hand over what was received until then.
 
         followed is when the one starts that the tracker had, ns, "" where it had none, None in bags that do not say.
         """
@@ -257,12 +257,11 @@ class _References:
             elif len(message.times_s):
                 self._commands = message
             else:
-                self._drop()
+                self._drop(tracker)
                 continue
             self._pair(tracker)
-        return bool(self._start)
 
-    def _pair(self, tracker: Controller) -> None:
+    def _pair(self, tracker: MotionTime) -> None:
         commands, objects = self._commands, self._objects
         if commands is None or objects is None or commands.stamp_ns != objects.stamp_ns:
             return
@@ -270,8 +269,9 @@ class _References:
             tracker.set_reference(Reference(commands.stamp_ns, read_reference(self._system, commands, objects)))
             self._start = str(commands.stamp_ns)
         except InputError:
-            self._drop()  # the node refuses it too
+            self._drop(tracker)  # the node refuses it too
 
-    def _drop(self) -> None:
+    def _drop(self, tracker: MotionTime) -> None:
         self._commands = self._objects = None
         self._start = ""
+        tracker.set_reference(None)

@@ -160,7 +160,7 @@ class ClosedLoop:
         state = state_over_wire(self._system, estimate, self._q_guess)
         self._q_guess = state.q
         if state.status in STALE:
-            self._tracker.reset()
+            self._tracker.hold(state.t_ns)
             plan = CommandPlan.hold(state.t_ns, self._system.n_a)
             self.log.add_plan(plan, state.status)
             return plan

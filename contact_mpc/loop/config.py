@@ -70,7 +70,7 @@ class LoopConfig:
         return self.tracker.controller
 
     def __post_init__(self) -> None:
-        for name in ("mpc_rate_hz", "plan_delay_s"):
+        for name in ("mpc_rate_hz", "plan_delay_s", "plan_timeout_s"):
             of_tracker, of_bridge = getattr(self.tracker, name), getattr(self.bridge, name)
             if of_tracker != of_bridge:
                 raise ConfigError(f"{name} is {of_tracker} for the tracker, {of_bridge} for the bridge; give one value")

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from contact_mpc.control.controller import Controller, ControllerSetup
+from contact_mpc.control.motion_time import MotionTime
 from contact_mpc.control.tracking.comparison.admm import AdmmMpc
 from contact_mpc.control.tracking.comparison.sampling import SamplingMpc
 from contact_mpc.control.tracking.comparison.torque_tracking import TorqueTracker
@@ -53,15 +54,15 @@ CONTROLLERS: Registry[Callable[[ControllerSetup], Controller]] = Registry(
 )
 
 
-def make_controller(setup: ControllerSetup) -> Controller:
-    """Return the controller that `setup.config.controller` names.
+def make_controller(setup: ControllerSetup) -> MotionTime:
+    """Return the controller that `setup.config.controller` names, whose reference waits while the bridge holds.
 
     Raises
     ------
     ConfigError
         It is unknown, or what it needs is not installed.
     """
-    return CONTROLLERS.load(setup.config.controller)(setup)
+    return MotionTime(CONTROLLERS.load(setup.config.controller)(setup), setup.config)
 
 
 def build_tracker(setup: ControllerSetup) -> Controller:

@@ -41,6 +41,7 @@ def result_rows(metrics: RunMetrics, task: TaskConfig) -> list[ResultRow]:
         ResultRow("MPC solve time, median / p99", _pair(metrics.mpc_solve_ms, "median", "p99", "ms")),
         ResultRow("MPC rate (stamps)", _number(metrics.mpc_rate_hz, "Hz", 1)),
         ResultRow("Plans that asked to hold", str(metrics.hold_plans)),
+        ResultRow("Motion waited while the bridge held", f"{metrics.waited_s:.2f} s"),
         ResultRow("Plans searched again in vain", str(metrics.failed_replans)),
         ResultRow("Tracker warned (ticks)", _counted(metrics.tracker_reports)),
         *_contacts(metrics),

@@ -6,6 +6,7 @@ from pydantic.fields import FieldInfo
 TUNABLE = "is_tunable"
 TUNED = "tuned"  # key of a solve's status: JSON object of what was changed before it
 REFERENCE_START = "reference_start_ns"  # key of the same: when the reference starts that is followed, "": there is none
+WAITED = "waited_s"  # key of the same: for how long that reference has stood still, because the bridge held
 
 
 def is_tunable(field: FieldInfo) -> bool:

@@ -24,6 +24,8 @@ NODE_ONLY = (
     "recorded",
     "use_sim_time",
     "realtime",
+    "nice",
+    "cores",
     "session",
     "comparison",
     "seed",
@@ -33,6 +35,7 @@ NODE_ONLY = (
 SHARED: dict[str, tuple[str, ...]] = {
     "mpc_rate_hz": ("mpc_tracker", "command_bridge"),
     "plan_delay_s": ("mpc_tracker", "command_bridge"),
+    "plan_timeout_s": ("mpc_tracker", "command_bridge"),
     "session": ("mpc_tracker", "command_bridge"),
     "gravity_compensation": ("plant", "command_bridge", "mock_driver"),
     "command_interface": ("plant", "command_bridge", "mock_driver"),

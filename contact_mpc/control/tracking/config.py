@@ -37,6 +37,10 @@ class TrackerConfig(BaseModel):
     plan_delay_s: float = _quantity(
         0.02, "s", "a plan takes effect so long after the state that it was solved from", ge=0.0, le=0.5
     )
+    plan_timeout_s: float = _quantity(
+        0.05, "s", "the bridge's: it takes a plan so much older than one period and the delay for stale and holds; the "
+        "reference stands still until the next", gt=0.0, le=5.0,
+    )  # fmt: skip
     horizon_steps: int = _quantity(10, "1", "steps of the model; 1 is the one-step controller", ge=1, le=50)
     h_s: float = _quantity(0.1, "s", "time step of the model", gt=0.0, le=1.0)
     kappa_per_j: float = _quantity(3.0e4, "1/J", "log-barrier weight of the model", ge=1.0, le=1.0e7)

@@ -146,6 +146,10 @@ class GoalDesk:
         self._begin_search()
         return handed or stay
 
+    def wait(self, start_ns: int, waited_ns: int) -> None:
+        """Take note that the reference that starts at start_ns has stood still for waited_ns: the bridge held."""
+        self._running.wait(start_ns, waited_ns)
+
     def lose(self, reason: str) -> None:
         """Give up what is open: nothing is heard of the object any more."""
         self._unseen = reason

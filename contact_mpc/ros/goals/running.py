@@ -21,7 +21,7 @@ class Running:
 
     def __init__(self, system: System) -> None:
         self._system = system
-        self._start_ns = 0
+        self._start_ns = self._waited_ns = 0
         self._plan: Plan | None = None
 
     @property
@@ -35,8 +35,13 @@ class Running:
         return self._plan is None
 
     def time_s(self, t_ns: int) -> float:
-        """Return the time since the start of what is followed, s; infinite where nothing is."""
-        return float("inf") if self._plan is None else (t_ns - self._start_ns) / NS_PER_S
+        """Return the time of the motion that is followed, s; infinite where none is."""
+        return float("inf") if self._plan is None else (t_ns - self._start_ns - self._waited_ns) / NS_PER_S
+
+    def wait(self, start_ns: int, waited_ns: int) -> None:
+        """Take note that the reference that starts at start_ns has stood still for waited_ns so far."""
+        if start_ns == self._start_ns:
+            self._waited_ns = waited_ns
 
     def is_over(self, t_ns: int, by_s: float = 0.0) -> bool:
         """Whether it has ended, for `by_s`, s."""
@@ -49,7 +54,7 @@ class Running:
 
     def follow(self, plan: Plan | None, start_ns: int) -> HandOver:
         """Follow a plan from start_ns on; None: nothing."""
-        self._plan, self._start_ns = plan, start_ns
+        self._plan, self._start_ns, self._waited_ns = plan, start_ns, 0
         return HandOver(start_ns, plan)
 
     def forget(self) -> None:
@@ -72,4 +77,5 @@ class Running:
         references are told apart by it.
         """
         past_s = max(self.time_s(t_ns), 0.0)
-        return self.follow(drop_past(plan, past_s, self._system), self._start_ns + round(past_s * NS_PER_S) + 1)
+        start_ns = self._start_ns + self._waited_ns + round(past_s * NS_PER_S) + 1
+        return self.follow(drop_past(plan, past_s, self._system), start_ns)

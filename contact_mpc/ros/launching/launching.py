@@ -227,7 +227,8 @@ def stack_actions(
         Simulated time at which the launch ends; 0: with a signal, or with `lifecycle_manager/shutdown`.
     """
     use_sim_time = any(values.get("use_sim_time") for values in parameters.values())
-    manager = {"nodes": list(parameters), "end_s": end_s, "use_sim_time": use_sim_time}
+    waits = parameters.get("plant", {}).get("clock") == "realtime"
+    manager = {"nodes": list(parameters), "end_s": end_s, "waits": waits, "use_sim_time": use_sim_time}
     manager["awaits_reference"] = parameters.get("trajectory_server", {}).get("autostart", False)
     parameters = parameters | {"lifecycle_manager": manager}
     file = folder / "parameters.yaml"

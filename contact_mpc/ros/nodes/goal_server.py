@@ -31,6 +31,7 @@ from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.messages.qos import TOPICS
 from contact_mpc.ros.messages.references import to_object_reference, to_reference
 from contact_mpc.ros.messages.serialized import deserialize, read_stamp_ns
+from contact_mpc.ros.messages.waiting import read_waiting
 from contact_mpc.ros.runtime.node import ContactNode
 from contact_mpc.ros.runtime.node_process import run_node
 from contact_mpc.ros.runtime.parameters import NodeConfig
@@ -166,6 +167,9 @@ class GoalServerNode(ContactNode):
 
     def _on_solve(self, message: DiagnosticStatus) -> None:
         self._tracker_status = message.message.partition(":")[0]
+        waiting = read_waiting(message)
+        if self._desk is not None and waiting is not None:
+            self._desk.wait(*waiting)
 
     def _read_state(self) -> tuple[int, FloatArray] | None:
         """Return stamp and configuration of the newest estimate whose halves have the same stamp, within a tick."""

@@ -10,6 +10,7 @@ import sys
 import time
 
 import rclpy
+from diagnostic_msgs.msg import DiagnosticStatus
 from pydantic import BaseModel, ConfigDict, Field
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, QoSReliabilityPolicy
@@ -19,10 +20,12 @@ from std_srvs.srv import Trigger
 
 from contact_mpc.errors import ContactMpcError
 from contact_mpc.ros.messages import conversions as messages
+from contact_mpc.ros.messages.waiting import read_waiting
 from contact_mpc.ros.runtime.lifecycle_client import RUN_NODES, LifecycleClient
 from contact_mpc.ros.runtime.node_process import make_executor
 from contact_mpc.ros.runtime.parameters import declare_config
 from contact_mpc.ros.runtime.parent_process import die_with_parent
+from contact_mpc.settings.units import NS_PER_S
 
 SLICE_S = 0.1
 DRAIN_S = 0.5  # for the last messages on their way to the recorder
@@ -45,6 +48,9 @@ class LifecycleManagerConfig(BaseModel):
         description="simulated time at which to end; 0: stay until a signal comes",
         json_schema_extra={"unit": "s"},
     )
+    waits: bool = Field(
+        default=False, description="realtime: end as much later as the motion waited because the bridge held"
+    )
 
 
 class LifecycleManager(Node):
@@ -53,7 +59,7 @@ class LifecycleManager(Node):
     def __init__(self) -> None:
         super().__init__("lifecycle_manager", automatically_declare_parameters_from_overrides=True)
         self._is_interrupted = self._is_over = False
-        self._clock_s = 0.0
+        self._clock_s = self._waited_s = 0.0
         self.create_service(Trigger, "~/shutdown", self._on_shutdown)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
@@ -68,7 +74,9 @@ class LifecycleManager(Node):
             client.bring_up(config.nodes, lambda _name: "refused; see its output above", config.awaits_reference)
             quality = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
             self.create_subscription(Clock, "/clock", self._on_clock, quality)
-            while not self._is_over and (not config.end_s or self._clock_s < config.end_s):
+            if config.waits:
+                self.create_subscription(DiagnosticStatus, "mpc_tracker/solve_status", self._on_solve, quality)
+            while not self._is_over and (not config.end_s or self._clock_s < config.end_s + self._waited_s):
                 client.spin(SLICE_S)
             time.sleep(DRAIN_S)
             client.bring_down(config.nodes)
@@ -85,6 +93,10 @@ class LifecycleManager(Node):
 
     def _on_clock(self, message: Clock) -> None:
         self._clock_s = messages.from_stamp(message.clock) * 1e-9
+
+    def _on_solve(self, message: DiagnosticStatus) -> None:
+        waiting = read_waiting(message)
+        self._waited_s = self._waited_s if waiting is None else waiting[1] / NS_PER_S
 
     def _on_shutdown(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._is_over, response.success = True, True

@@ -32,7 +32,8 @@ from contact_mpc.ros.messages.serialized import deserialize, read_stamp_ns
 from contact_mpc.ros.runtime.node import ContactNode
 from contact_mpc.ros.runtime.node_process import freeze_garbage, run_node
 from contact_mpc.ros.runtime.parameters import NodeConfig, SessionConfig
-from contact_mpc.settings.tunable import REFERENCE_START, TUNED
+from contact_mpc.settings.tunable import REFERENCE_START, TUNED, WAITED
+from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.loop_records import CommandPlan, EstimatedState
 from contact_mpc.task.object_motion import state_from_motion
 
@@ -59,6 +60,7 @@ class MpcTrackerNode(ContactNode):
         self._level, self._message = DiagnosticStatus.OK, "inactive"
         self._reference_start_ns: int | None = None
         self._solves = self._holds = self._refused = 0
+        self._waited_s = 0.0
         self._tuned: dict[str, float] = {}  # since the last tick
         self.create_service(Trigger, "~/reset", self._on_reset)
 
@@ -104,6 +106,7 @@ class MpcTrackerNode(ContactNode):
         """Return the outcome of the last tick and counts."""
         values: dict[str, object] = {
             REFERENCE_START: "" if self._reference_start_ns is None else self._reference_start_ns,
+            WAITED: round(self._waited_s, 3),
             "solves": self._solves,
             "holds": self._holds,
             "refused_messages": self._refused,
@@ -157,15 +160,27 @@ class MpcTrackerNode(ContactNode):
         try:
             state = self._read_state(t_ns, halves)
             if state.status in STALE:
-                self._tracker.reset()
+                self._tracker.hold(t_ns)
                 self._level, self._message = DiagnosticStatus.WARN, f"estimate is {state.status}"
             else:
                 plan = self._solve(state, values)
         except InputError as error:
+            self._tracker.hold(t_ns)
             self._refuse(error)
+        self._tell_waiting(t_ns, values)
         self._holds += plan.is_hold
         self._plan.publish(messages.to_plan_message(plan, self._system.joint_names, self.config.session))
         self._status.publish(messages.to_status(self._level, "mpc_tracker", self._message, values))
+
+    def _tell_waiting(self, t_ns: int, values: dict[str, object]) -> None:
+        """Say for how long the reference has stood still, and warn when it has again."""
+        waited_s = self._tracker.waited_ns(t_ns) / NS_PER_S if self._reference_start_ns is not None else 0.0
+        if waited_s > self._waited_s:
+            self.get_logger().warning(
+                f"the bridge held for want of plans or of estimates: the motion waited, {waited_s:.2f} s so far",
+                throttle_duration_sec=WARN_PERIOD_S,
+            )
+        self._waited_s = values[WAITED] = waited_s
 
     def _refuse(self, error: InputError) -> None:
         self._refused += 1

@@ -24,7 +24,7 @@ from rclpy.timer import Timer
 from contact_mpc.errors import ConfigError, ContactMpcError, StackError
 from contact_mpc.ros.messages.qos import TOPICS, qos_profile
 from contact_mpc.ros.runtime.parameters import NodeConfig, change_config, declare_config
-from contact_mpc.ros.runtime.realtime import give_way
+from contact_mpc.ros.runtime.realtime import give_way, stay_on
 from contact_mpc.ros.runtime.waiting_events import WaitingEvents
 from contact_mpc.settings.tunable import tunable_names
 
@@ -165,6 +165,8 @@ class ContactNode(LifecycleNode):
             self.config = declare_config(self, self.config_class)
             if self.config.clock == "realtime":
                 give_way(self.config.nice)
+                if refusal := stay_on(self.config.cores):
+                    self.get_logger().warning(refusal)
             self.configure()
             self._tunable = tunable_names(self.config_class)
 

@@ -7,7 +7,7 @@ config itself; unknown names are refused.
 
 import difflib
 from collections.abc import Iterator
-from typing import Any, TypeVar, get_args
+from typing import Annotated, Any, TypeVar, get_args
 
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, ConfigDict, Field
@@ -38,6 +38,9 @@ class NodeConfig(BaseModel):
     )
     nice: int = Field(
         default=0, ge=0, le=19, description="realtime only: niceness of the process, so that others come first; 0: none"
+    )
+    cores: tuple[Annotated[int, Field(ge=0, le=4095)], ...] = Field(
+        default=(), description="realtime only: numbers of the cores to run on; empty: any, or where a run places it"
     )
     recorded: bool = Field(
         default=False, description="lockstep only: on activation wait until a recorder is connected to every publisher"

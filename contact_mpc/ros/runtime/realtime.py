@@ -18,7 +18,7 @@ STATISTICS = ("median", "p90", "p99", "p999", "max")
 
 
 class RealtimeConfig(BaseModel):
-    """Scheduling of the process in realtime; priority 0 and core -1 leave things as they are."""
+    """Scheduling of the process in realtime; priority 0 leaves it as it is."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -28,7 +28,6 @@ class RealtimeConfig(BaseModel):
         le=98,
         description="SCHED_FIFO priority, 0: none; without CAP_SYS_NICE or an rtprio limit refused, with a warning",
     )
-    cpu: int = Field(default=-1, ge=-1, le=4095, description="core to run on, -1: any")
     lock_memory: bool = Field(
         default=True, description="keep every page in memory once used; without a memlock limit refused, with a warning"
     )
@@ -41,18 +40,12 @@ def apply_realtime(config: RealtimeConfig) -> list[str]:
     from a message to its answer too.
     """
     refusals = []
-    threads = [int(name) for name in os.listdir("/proc/self/task")]
-    if config.cpu >= 0:
-        reason = _for_all(threads, lambda thread: os.sched_setaffinity(thread, {config.cpu}))
-        if reason:
-            cores = sorted(os.sched_getaffinity(0))
-            refusals.append(f"realtime.cpu {config.cpu}: {reason}; cores that may be used: {cores}")
     if config.lock_memory and ctypes.CDLL(None, use_errno=True).mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) != 0:
         reason = os.strerror(ctypes.get_errno())
         refusals.append(f"realtime.lock_memory: {reason}; raise the memlock limit (ulimit -l) or set it to false")
     if config.priority > 0:
         parameter = os.sched_param(config.priority)
-        reason = _for_all(threads, lambda thread: os.sched_setscheduler(thread, os.SCHED_FIFO, parameter))
+        reason = _for_all(lambda thread: os.sched_setscheduler(thread, os.SCHED_FIFO, parameter))
         if reason:
             refusals.append(
                 f"realtime.priority {config.priority}: {reason}; allow rtprio in /etc/security/limits.conf, or set 0"
@@ -68,11 +61,18 @@ def give_way(nice: int) -> None:
                 os.setpriority(os.PRIO_PROCESS, int(name), nice)
 
 
-def _for_all(threads: Sequence[int], request: Callable[[int], None]) -> str:
+def stay_on(cores: Sequence[int]) -> str:
+    """Keep every thread of this process on some cores, by their numbers; returns the refusal, or an empty text."""
+    usable = sorted(os.sched_getaffinity(0))
+    reason = _for_all(lambda thread: os.sched_setaffinity(thread, cores)) if cores else ""
+    return f"cores {list(cores)}: {reason}; cores that may be used: {usable}" if reason else ""
+
+
+def _for_all(request: Callable[[int], None]) -> str:
     """Make a request for each thread; returns the reason of the first refusal, or an empty text."""
-    for thread in threads:
+    for name in os.listdir("/proc/self/task"):
         try:
-            request(thread)
+            request(int(name))
         except ProcessLookupError:
             continue  # it ended meanwhile
         except OSError as error:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from contact_mpc.loop.controllers import CONTROLLERS
 from contact_mpc.plants.registry import PLANTS
 from contact_mpc.ros.runtime.lifecycle_client import RUN_NODES
 from contact_mpc.ros.runtime.parameters import RCLPY_PARAMETERS
+from contact_mpc.ros.stack.cores import place_nodes
 from contact_mpc.ros.stack.stack import to_parameter_file
 from contact_mpc.settings.resources import resource
 from contact_mpc.settings.yaml_files import validate
@@ -116,6 +118,8 @@ def build_parameters(task: TaskConfig, options: RunOptions, folder: Path, plan_f
     if options.has_plant:
         parameters["plant"].update(task=str(task.path), engine=options.plant, seed=options.seed)
         parameters["plant"]["run_for_s"] = 0.0 if options.endless else run_duration_s(task, parameters)
+    if options.clock == "realtime" and options.has_plant:
+        place_nodes(parameters, sorted(os.sched_getaffinity(0)))
     _check_agreement(parameters, options.parameter_file)
     if options.recorded:
         parameters["recorder"]["bag"] = str(folder / "bag")

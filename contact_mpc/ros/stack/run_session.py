@@ -18,6 +18,7 @@ from contact_mpc.errors import InputError, StackError
 from contact_mpc.model.rotations import rotation_log
 from contact_mpc.plants.common.plant import T0_NS
 from contact_mpc.ros.messages import conversions as messages
+from contact_mpc.ros.messages.waiting import read_waiting
 from contact_mpc.ros.stack.run_parameters import DEFAULT_START_DELAY_S, SEARCH_S
 from contact_mpc.ros.stack.stack import HERE, Placement, Stack, StackSpec
 from contact_mpc.settings.units import NS_PER_S
@@ -84,6 +85,7 @@ class RunSession:
         self._met_ns: int | None = None  # since when the goal of a task with an open end is met
         self._stall_s = STALL_TIMEOUT_S + (SEARCH_S if task.has_open_end else 0.0)
         self._part = ""
+        self._waited_ns = 0  # for which the reference stood still
         self._pose: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
         namespace = "/" + task.system.config.robots[0].name
         self.stack = Stack(StackSpec(namespace, parameters, folder, domain, placement=placement))
@@ -132,9 +134,11 @@ class RunSession:
         time.sleep(DRAIN_S)
 
     def _is_finished(self) -> bool:
+        """Whether the hold has ended: in realtime as much later as the motion waited."""
         recorded_ns = self._written_ns if self._is_lockstep else self._clock_ns
         hold_ns = round(self._task.hold_s * NS_PER_S) + SPARE_NS
-        end_ns = self._end_ns if self._met_ns is None else min(self._end_ns, self._met_ns + hold_ns)
+        end_ns = self._end_ns if self._is_lockstep else self._end_ns + self._waited_ns
+        end_ns = end_ns if self._met_ns is None else min(end_ns, self._met_ns + hold_ns)
         return min(self._clock_ns, recorded_ns) >= end_ns
 
     def _progress(self, wall_s: float) -> RunProgress:
@@ -152,6 +156,8 @@ class RunSession:
 
     def _on_solve(self, message: DiagnosticStatus) -> None:
         self._part = next((item.value for item in message.values if item.key == "part"), "")
+        waiting = read_waiting(message)
+        self._waited_ns = self._waited_ns if waiting is None else waiting[1]
 
     def _on_clock(self, message: Clock) -> None:
         self._clock_ns = messages.from_stamp(message.clock)

@@ -60,7 +60,7 @@ def state_at(system: System, t_s: float) -> EstimatedState:
 
 
 def make_player(system: System, plan: Plan) -> Playback:
-    player = make_controller(ControllerSetup(system, CONFIG))
+    player = make_controller(ControllerSetup(system, CONFIG)).inner
     assert isinstance(player, Playback)
     player.set_reference(Reference(START_NS, reference_over_wire(system, plan)))
     return player

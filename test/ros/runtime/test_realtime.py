@@ -18,6 +18,7 @@ from contact_mpc.ros.runtime.realtime import (
     RealtimeConfig,
     apply_realtime,
     run_on_deadlines,
+    stay_on,
 )
 
 MS = 1_000_000
@@ -80,12 +81,21 @@ def test_deadlines_that_passed_during_work_are_left_out(monkeypatch: pytest.Monk
 
 def test_what_the_system_refuses_is_named_with_a_remedy() -> None:
     before = os.sched_getaffinity(0)
-    refusals = apply_realtime(RealtimeConfig(cpu=4095, priority=0))
-    assert len(refusals) == 1
-    assert "realtime.cpu 4095" in refusals[0]
-    assert str(sorted(before)) in refusals[0]
-    assert apply_realtime(RealtimeConfig(priority=0)) == []
+    refusal = stay_on([4095])
+    assert "cores [4095]" in refusal and str(sorted(before)) in refusal
+    assert stay_on([]) == "" and apply_realtime(RealtimeConfig(priority=0)) == []
     assert os.sched_getaffinity(0) == before
+
+
+def test_a_process_stays_on_its_cores_with_every_thread() -> None:
+    code = (
+        "import os, threading, time; from contact_mpc.ros.runtime.realtime import stay_on;"
+        "threading.Thread(target=time.sleep, args=(0.3,), daemon=True).start();"
+        "core = min(os.sched_getaffinity(0)); assert stay_on([core]) == '';"
+        "print([sorted(os.sched_getaffinity(int(name))) == [core] for name in os.listdir('/proc/self/task')])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.count("True") >= 2 and "False" not in out
 
 
 def test_a_process_gives_way_with_every_thread_and_never_takes_it_back() -> None:
