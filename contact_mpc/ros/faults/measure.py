@@ -24,7 +24,9 @@ DEFAULT_ESTIMATE_HZ = 200
 ALLOWED_MS = 20.0
 SHORT_FAULT = {"fault_hold_s": 0.1, "fault_ramp_s": 0.2}  # so that many faults fit in little time
 
-ON_A_ROBOT = {"simulated": False}  # the relay's states are judged as a robot's
+ON_A_ROBOT: dict[str, dict[str, Any]] = {  # which is not waited for, and waits for nobody
+    "command_bridge": {"simulated": False}, "plant": {"command_patience_s": 0.0},
+}  # fmt: skip
 
 
 def check_kinds(names: Sequence[str]) -> list[str]:
@@ -87,7 +89,9 @@ def measure_faults(
         The stack cannot be started, or cannot be started again after a hang.
     """
     parameters = {name: dict(values) for name, values in parameters.items()}
-    parameters["command_bridge"] |= SHORT_FAULT | ON_A_ROBOT
+    for name in ON_A_ROBOT.keys() & parameters.keys():
+        parameters[name] |= ON_A_ROBOT[name]
+    parameters["command_bridge"] |= SHORT_FAULT
     bridge = _config_of(BridgeConfig, parameters["command_bridge"])
     estimator = parameters["state_estimator"]
     limits = DetectionLimits(

@@ -2,7 +2,8 @@
 
 Lockstep: publish the state of t, wait for the command stamped t, step 1 ms. Realtime: publish on absolute deadlines of
 the monotonic clock and apply the newest command for the steps until the next; a plant slower than real time shifts its
-deadlines and counts that.
+deadlines and counts that. A bridge that is held up is waited for (`command_patience_s`): torques that answer a state of
+long ago are none that a robot would have got, and within 20 ms fingers run away with them.
 Until the first command the joints hold the task's start commands, as whatever controller held the grip before would: in
 realtime, where time does not wait for it, step by step.
 """
@@ -43,6 +44,8 @@ RECORDER_LEAD_NS = NS_PER_S  # the plant may be this far ahead of the bag
 RECORDER_TIMEOUT_S = 30.0
 SERVICE_PERIOD_S = 0.02
 LARGEST_COMMAND_BYTES = 65_536
+LATE_NS = 5_000_000  # age of the state that the newest command answers, from which the next one is waited for
+LATE_SLICE_S = 0.002
 COMMAND_TAKEOVER_NS = 500_000_000  # a bridge that runs sends every millisecond; one that was killed says nothing more
 NAMING_PERIOD_S = 1.0
 RATE_TOLERANCE = 0.005  # of a rate: a period of whole milliseconds is that near, as 3 ms for the 333 Hz of a CAN bus
@@ -108,6 +111,8 @@ class PlantNode(ContactNode):
         for refusal in apply_realtime(config.realtime) if config.clock == "realtime" else []:
             self.get_logger().warning(refusal)
         self._overruns, self._has_command = 0, False
+        self._late_since_s: float | None = None
+        self._waits, self._waited_s = 0, 0.0
         freeze_garbage()
 
     def cleanup(self) -> None:
@@ -120,7 +125,7 @@ class PlantNode(ContactNode):
             return super().diagnose()
         t_s = self._plant.time_ns / NS_PER_S
         values: dict[str, object] = {"t_s": t_s, "overruns": self._overruns, "refused_commands": self._refused}
-        values["strangers"] = self._strangers
+        values |= {"strangers": self._strangers, "waits": self._waits, "waited_s": round(self._waited_s, 3)}
         level = DiagnosticStatus.WARN if self._overruns or self._refused else DiagnosticStatus.OK
         return level, "finished" if self._is_finished() else "running", values
 
@@ -187,15 +192,36 @@ class PlantNode(ContactNode):
         )
 
     def _step_in_realtime(self) -> None:
-        """Wait for the deadline of the next steps, then make them with the newest command."""
-        self._publish_state()
+        """Wait for the deadline of the next steps, then make them with the newest command, unless that is late."""
+        if self._is_answered:
+            self._publish_state()
+            self._is_answered = False
         self._take_messages()
         while (remaining := self._deadlines.next_s - time.monotonic()) > 0.0:
             self._reader.wait(remaining)
             self._take_messages()
+        if self._is_bridge_late():
+            self._reader.wait(LATE_SLICE_S)
+            return
+        self._is_answered = True
         self._overruns += self._deadlines.meet(time.monotonic())
         for _ in range(self._steps_at_once):
             self._plant.step(self._command if self._has_command else self._hold())
+
+    def _is_bridge_late(self) -> bool:
+        """Whether to wait for the answer to a state; once the patience is over, not until there is a new one."""
+        if not self._has_command or self._command_ns is None or self.config.command_patience_s == 0.0:
+            return False
+        now_s = time.monotonic()
+        if self._plant.time_ns - self._command_ns <= LATE_NS:
+            if self._late_since_s is not None:
+                self._waited_s += min(now_s - self._late_since_s, self.config.command_patience_s)
+                self._late_since_s = None
+            return False
+        if self._late_since_s is None:
+            self._late_since_s = now_s
+            self._waits += 1
+        return now_s - self._late_since_s < self.config.command_patience_s
 
     def _hold(self) -> FloatArray:
         """Return what the drives get before the first command: realtime goes on without one."""

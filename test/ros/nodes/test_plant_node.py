@@ -161,6 +161,31 @@ def test_in_realtime_states_come_at_their_rate(make_rig: Callable[..., Any]) -> 
     assert np.all((np.array(slow.stamps()) - T0) % (3 * MS) == 0)
 
 
+def test_in_realtime_a_bridge_that_is_held_up_is_waited_for(make_rig: Callable[..., Any]) -> None:
+    """From 5 ms after the state that it answered last; when it is back, time goes on."""
+    patient = PlantRig(make_rig, "realtime", command_patience_s=10.0)
+    answered_ns = patient.wait_for(T0 + 20 * MS) and patient.stamps()[-1]
+    patient.send(answered_ns, np.zeros(N_A))
+    patient.rig.wait_until(lambda: float(patient.rig.diagnosed("plant", "waits")) >= 1, "a wait")
+    stood_ns = patient.stamps()[-1]
+    patient.rig.settle(0.3)
+    assert patient.stamps()[-1] == stood_ns
+    patient.send(stood_ns, np.zeros(N_A))
+    patient.wait_for(stood_ns + 5 * MS)
+    patient.rig.wait_until(lambda: float(patient.rig.diagnosed("plant", "waited_s")) > 0.2, "what was waited")
+
+
+@pytest.mark.parametrize("patience_s", [0.0, 0.2])
+def test_a_bridge_that_is_gone_stops_the_time_of_a_robot_never_and_a_simulator_for_a_while(
+    make_rig: Callable[..., Any], patience_s: float
+) -> None:
+    robot = PlantRig(make_rig, "realtime", command_patience_s=patience_s)
+    answered_ns = robot.wait_for(T0 + 20 * MS) and robot.stamps()[-1]
+    robot.send(answered_ns, np.zeros(N_A))
+    robot.wait_for(answered_ns + 500 * MS)
+    robot.rig.wait_until(lambda: robot.rig.diagnosed("plant", "waits") == str(int(patience_s > 0.0)), "the count")
+
+
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
