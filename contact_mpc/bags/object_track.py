@@ -123,15 +123,17 @@ def evaluate_object(record: RunRecord, task: TaskConfig) -> ObjectEvaluation:
     start_ns = started[-1] if started else int(judged.t_ns[0])
     waited_ns = _waited_ns(record, start_ns, judged.t_ns)
     reference = _reference(record, judged.t_ns, waited_ns)
-    motion_end_ns = start_ns + round(task.duration_s * NS_PER_S)
-    if record.metadata.get("clock") == "realtime":
-        motion_end_ns += int(waited_ns[-1])
     hold_ns = round(task.hold_s * NS_PER_S)
+    motion_end_ns = start_ns + round(task.duration_s * NS_PER_S)
+    end_ns = motion_end_ns + hold_ns
+    if record.metadata.get("clock") == "realtime":
+        motion_end_ns, end_ns = (_later_ns(instant, judged.t_ns, waited_ns) for instant in (motion_end_ns, end_ns))
     goal_angle_deg = angles_deg(judged.quaternion_wxyz, goal.quaternion_wxyz)
     goal_distance_m = np.linalg.norm(judged.position_m - goal.position_m, axis=1)
     if task.has_open_end:
         is_met = (goal_angle_deg <= task.tolerance_deg) & (1e3 * goal_distance_m <= task.tolerance_mm)
-        motion_end_ns = min(motion_end_ns, _settled_ns(judged.t_ns, is_met, hold_ns))
+        settled_ns = _settled_ns(judged.t_ns, is_met, hold_ns)
+        motion_end_ns, end_ns = min(motion_end_ns, settled_ns), min(end_ns, settled_ns + hold_ns)
     followed = goal if reference is None else reference
     return ObjectEvaluation(
         start=start,
@@ -142,7 +144,7 @@ def evaluate_object(record: RunRecord, task: TaskConfig) -> ObjectEvaluation:
         source="plant" if truth is not None else "estimate",
         start_ns=start_ns,
         motion_end_ns=motion_end_ns,
-        end_ns=motion_end_ns + hold_ns,
+        end_ns=end_ns,
         waited_s=float(waited_ns[-1]) / NS_PER_S,
         goal_angle_deg=goal_angle_deg,
         goal_distance_m=goal_distance_m,
@@ -192,6 +194,12 @@ def _waited_ns(record: RunRecord, start_ns: int, t_ns: IntArray) -> IntArray:
     before = np.where(next_one > 0, waited_s[np.maximum(next_one - 1, 0)], 0.0)
     since_s = np.maximum(waited_s[next_one] - np.maximum(stamps[next_one] - t_ns, 0) / NS_PER_S, before)
     return np.round(np.where(t_ns < stamps[0], 0.0, since_s) * NS_PER_S).astype(np.int64)
+
+
+def _later_ns(instant_ns: int, t_ns: IntArray, waited_ns: IntArray) -> int:
+    """Return when a motion that had waited by t_ns (n,) for waited_ns (n,) is where it else had been at an instant."""
+    reached = np.flatnonzero(t_ns - waited_ns >= instant_ns)
+    return instant_ns + int(waited_ns[reached[0] if len(reached) else -1])
 
 
 def _reference(record: RunRecord, t_ns: IntArray, waited_ns: IntArray) -> PoseTrack | None:

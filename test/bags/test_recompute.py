@@ -14,6 +14,7 @@ from contact_mpc.bags.recompute import ReplaySettings, replay_run
 from contact_mpc.bags.recompute_plans import read_reference
 from contact_mpc.bags.sources import describe_difference, find_system, find_task, node_config
 from contact_mpc.cli.main import build_app
+from contact_mpc.control.motion_time import MotionTime
 from contact_mpc.control.tracking.config import TrackerConfig
 from contact_mpc.control.tracking.follower import Reference
 from contact_mpc.control.tracking.tracker import Tracker
@@ -40,7 +41,9 @@ class CoreRun:
         self.spoil, self.tuning, self.driver = spoil or (lambda stamp_ns, u: u), tuning or {}, driver
         self.names = self.system.joint_names
         self.random = np.random.default_rng(5)
-        self.estimator, self.tracker = StateEstimator(self.system, ESTIMATOR), Tracker(self.system, TRACKER)
+        self.estimator = StateEstimator(self.system, ESTIMATOR)
+        self.tracker = MotionTime(Tracker(self.system, TRACKER), TRACKER)
+        self.missed_ms = range(0)  # ticks at which the tracker did not run
 
     def write(self, metadata=None, poses_late=False, names_poses=True):
         task, system = self.task, self.system
@@ -118,7 +121,7 @@ class CoreRun:
         wxyz = matrix_to_quaternion(motion.R_WB)
         odometry = self.messages.odometry(t_ns, wxyz, motion.p_WB, motion.V_WB[:3], motion.V_WB[3:])
         self.writer.add("state_estimator/object_odom", t_ns + 201, odometry)
-        if tick:
+        if tick and (t_ns - T0_NS) // 1_000_000 not in self.missed_ms:
             self.write_tuning(t_ns)
             plan = self.tracker.step(state).plan
             u = self.spoil(t_ns, plan.u)
@@ -210,6 +213,18 @@ def test_a_reference_that_reached_the_tracker_late_counts_from_when_its_status_n
     run.write()
     result = replay_run(read_run(path), finger_system, SETTINGS)
     assert result.first_mismatch == "" and result.is_reproduced and result.hold_plans == 3
+
+
+def test_a_motion_that_waited_for_a_tracker_comes_out_as_recorded(finger_task, finger_system, bag_writer):
+    """How long it waited follows from the stamps of the plans that are there."""
+    writer, messages, path = bag_writer("stalled")
+    run = CoreRun(finger_task, writer, messages)
+    run.missed_ms = range(100, 250)
+    run.write()
+    assert run.tracker.waited_ns(T0_NS + 250_000_000) == 100_000_000
+    result = replay_run(read_run(path), finger_system, SETTINGS)
+    assert result.is_reproduced and result.plans == 3
+    assert result.mpc_commands_max_abs_diff <= 1e-12
 
 
 def test_a_changed_command_is_found_and_named(core_run, finger_system):

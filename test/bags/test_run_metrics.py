@@ -12,6 +12,7 @@ from contact_mpc.bags.poses import angles_about_deg, angles_deg, interpolate_qua
 from contact_mpc.bags.record import StatusMessage
 from contact_mpc.errors import BagError
 from contact_mpc.report.result_table import result_rows
+from contact_mpc.settings.tunable import REFERENCE_START, WAITED
 
 ROUND_OFF_DEG = 1e-5  # an angle from a quaternion product near the identity carries the square root of round-off
 ROUND_OFF_MM = 1e-9
@@ -99,6 +100,39 @@ def test_searches_for_a_plan_in_vain_are_counted_and_shown(synthetic_run, finger
     )
     assert metrics.failed_replans == 2
     assert ("Plans searched again in vain", "2") in [(row.name, row.value) for row in result_rows(metrics, finger_task)]
+
+
+@pytest.mark.parametrize("clock", ["realtime", "lockstep"])
+def test_a_run_in_realtime_is_judged_as_much_later_as_its_motion_waited(
+    synthetic_run, finger_system, finger_task, tmp_path, clock
+):
+    """In lockstep a run has its length; the reference is compared with as late in either."""
+    record = read_run(synthetic_run().write(tmp_path / "run"))
+    start_ns = record.references[-1].stamp_ns
+    at_once = evaluate_object(record, finger_task)
+    wait_ns, held_ns = 150_000_000, start_ns + 200_000_000
+    stamps = [start_ns, held_ns, held_ns + wait_ns + 100_000_000, at_once.end_ns]
+    said = [0.0, 0.0, 0.15, 0.15]
+    solves = tuple(
+        StatusMessage(0, stamp, 0, "mpc_tracker", "ok", {REFERENCE_START: str(start_ns), WAITED: repr(waited_s)})
+        for stamp, waited_s in zip(stamps, said, strict=True)
+    )
+    waited = replace(record, solve_status=solves, metadata={**record.metadata, "clock": clock})
+    evaluation = evaluate_object(waited, finger_task)
+    assert evaluation.waited_s == 0.15
+    later_ns = wait_ns if clock == "realtime" else 0
+    assert evaluation.motion_end_ns - at_once.motion_end_ns == later_ns
+    assert evaluation.is_complete is (clock == "lockstep"), "the bag ends with the run that did not wait"
+    assert at_once.reference is not None and evaluation.reference is not None
+    t_ns = np.array([start_ns + 100_000_000, held_ns + 100_000_000 + wait_ns, at_once.end_ns])
+    expected = at_once.reference.at(t_ns - np.array([0, wait_ns, wait_ns]))
+    assert np.allclose(evaluation.reference.at(t_ns).position_m, expected.position_m, atol=1e-9)
+    turned = angles_deg(evaluation.reference.at(t_ns).quaternion_wxyz, expected.quaternion_wxyz)
+    assert turned == pytest.approx(np.zeros(3), abs=1e-3)
+    rows = {
+        row.name: row.value for row in result_rows(compute_metrics(waited, finger_system, finger_task), finger_task)
+    }
+    assert rows["Motion waited while the bridge held"] == "0.15 s"
 
 
 def test_warnings_of_the_tracker_are_counted_and_shown(synthetic_run, finger_system, finger_task, tmp_path):

@@ -32,6 +32,21 @@ def test_without_a_plan_there_is_nothing_to_wait_for() -> None:
     assert running.is_over(2 * S)
 
 
+def test_a_reference_that_stood_still_is_as_far_as_it_has_moved() -> None:
+    """Stop and switch begin where the tracker is, not where it would be had the bridge not held."""
+    running = Running(SYSTEM)
+    running.follow(straight(0.0, 0.2), S)
+    running.wait(S, S // 2)
+    assert running.time_s(2 * S) == pytest.approx(0.5) and not running.is_over(3 * S)
+    expected = commands(running, 2 * S)
+    handed = running.stop(2 * S)
+    assert handed is not None and handed.plan is not None
+    assert handed.start_ns == pytest.approx(2 * S, abs=1) and np.allclose(handed.plan.u[0], expected)
+    assert running.time_s(2 * S) == pytest.approx(0.0, abs=1e-8), "the new reference has not waited"
+    running.wait(S, S)
+    assert running.time_s(2 * S) == pytest.approx(0.0, abs=1e-8), "a status of the one before changes nothing"
+
+
 def test_a_switch_keeps_the_commands_until_then_and_has_a_stamp_of_its_own() -> None:
     running = Running(SYSTEM)
     before = running.follow(straight(0.0, 0.2), S)

@@ -283,6 +283,19 @@ def test_nodes_do_not_survive_a_killed_command(start: Callable[..., Run]) -> Non
     wait_until(lambda: run.node_pids() == {}, 30.0)
 
 
+@pytest.mark.realtime
+def test_in_realtime_the_motion_waits_for_a_tracker_that_stands_still_and_goes_on(start: Callable[..., Run]) -> None:
+    run = start("planar_hand_ball", "--clock", "realtime", "--hold-s", "3", "--json").wait_until_moving()
+    tracker = run.node_pids()["mpc_tracker"]
+    os.kill(tracker, signal.SIGSTOP)
+    time.sleep(1.0)
+    os.kill(tracker, signal.SIGCONT)
+    run.finish()
+    assert run.code in (0, 1), run.stderr  # 1: on a busy machine the disc may not come to its goal
+    result = json.loads(run.stdout)
+    assert result["waited_s"] > 0.5 and result["completed"], "the run ends as much later"
+
+
 def test_a_domain_in_use_is_refused(start: Callable[..., Run]) -> None:
     lease = DomainLease()
     try:
