@@ -59,3 +59,33 @@ def test_shutting_down_on_request_deactivates_the_nodes(make_rig: Callable[..., 
     assert rig.call(Trigger, "lifecycle_manager/shutdown", Trigger.Request()).success
     rig.wait_until(lambda: manager.exit_code == 0, "the manager's end")
     assert "INACTIVE" in rig.log("command_bridge").split("WAITING")[1]
+
+
+@pytest.mark.dds
+def test_a_launch_in_realtime_ends_as_much_later_as_its_motion_waited(make_rig: Callable[..., Any]) -> None:
+    from diagnostic_msgs.msg import DiagnosticStatus
+    from rosgraph_msgs.msg import Clock
+
+    from contact_mpc.ros.messages.conversions import set_stamp, to_status
+    from contact_mpc.settings.tunable import REFERENCE_START, WAITED
+
+    bridge = {"system": "planar_hand_ball", "gravity_compensation": "bridge"}
+    rig = make_rig("realtime", command_bridge=bridge)
+    manager = rig.start_tool("lifecycle_manager", {"nodes": ["command_bridge"], "end_s": 2.0, "waits": True})
+    clock, solves = rig.publisher("/clock"), rig.publisher("mpc_tracker/solve_status")
+
+    def tell(t_s: float) -> None:
+        message = Clock()
+        set_stamp(message.clock, round(1e9 * t_s))
+        clock.publish(message)
+        values = {REFERENCE_START: 1_000_000_000, WAITED: 1.5}
+        solves.publish(to_status(DiagnosticStatus.OK, "mpc_tracker", "ok", values))
+        rig.settle(0.05)
+
+    rig.connect(clock, solves)
+    for _ in range(20):
+        tell(1.9)
+    for _ in range(20):
+        tell(3.4)
+    assert manager.exit_code is None, "the motion ends at 3.5 s"
+    rig.wait_until(lambda: tell(3.6) or manager.exit_code == 0, "the manager's end")

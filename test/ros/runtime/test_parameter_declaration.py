@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from types import NoneType, SimpleNamespace, UnionType
-from typing import Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import pytest
 
@@ -90,7 +90,8 @@ def off_default(field: FieldInfo, default: Any) -> Any:
         return f"{default}x"
     if isinstance(default, tuple):
         kind = next(kind for kind in get_args(annotation) if kind is not Ellipsis)
-        more = {str: "x", int: 1}.get(kind, 0.125)  # else a float, perhaps with metadata
+        kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+        more = {str: "x", int: 1}.get(kind, 0.125)  # else a float
         return [item + more for item in default] or [more]
     if int in kinds:
         return int(default) + 1 if _allows(field, int(default) + 1) else int(default) - 1
