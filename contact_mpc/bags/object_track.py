@@ -18,9 +18,9 @@ from contact_mpc.errors import BagError
 from contact_mpc.model.rotations import matrix_to_quaternion, quaternion_to_matrix
 from contact_mpc.model.system import System
 from contact_mpc.settings.arrays import FloatArray
-from contact_mpc.settings.tunable import REFERENCE_START, WAITED
 from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.task import TaskConfig
+from contact_mpc.task.waiting import read_waiting
 
 COMPLETION_TOLERANCE_NS = 50_000_000  # a realtime run may stop a few steps before the end of the hold
 
@@ -182,18 +182,14 @@ def _waited_ns(record: RunRecord, start_ns: int, t_ns: IntArray) -> IntArray:
 
     Between two solves of which the later one says so it stood still for the last part of the time.
     """
-    said = [
-        (item.stamp_ns, float(item.values[WAITED]))
-        for item in record.solve_status
-        if item.stamp_ns is not None and WAITED in item.values and item.values.get(REFERENCE_START) == str(start_ns)
-    ]
+    solves = [(item.stamp_ns, read_waiting(item.values)) for item in record.solve_status if item.stamp_ns is not None]
+    said = sorted((stamp, waiting[1]) for stamp, waiting in solves if waiting is not None and waiting[0] == start_ns)
     if not said:
         return np.zeros(len(t_ns), dtype=np.int64)
-    stamps, waited_s = np.array([stamp for stamp, _ in said]), np.array([value for _, value in said])
-    next_one = np.minimum(np.searchsorted(stamps, t_ns), len(stamps) - 1)
-    before = np.where(next_one > 0, waited_s[np.maximum(next_one - 1, 0)], 0.0)
-    since_s = np.maximum(waited_s[next_one] - np.maximum(stamps[next_one] - t_ns, 0) / NS_PER_S, before)
-    return np.round(np.where(t_ns < stamps[0], 0.0, since_s) * NS_PER_S).astype(np.int64)
+    stamps, waited_ns = np.array(said, dtype=np.int64).T
+    later = np.minimum(np.searchsorted(stamps, t_ns), len(stamps) - 1)
+    before = np.where(later > 0, waited_ns[np.maximum(later - 1, 0)], 0)
+    return np.where(t_ns < stamps[0], 0, np.maximum(waited_ns[later] - np.maximum(stamps[later] - t_ns, 0), before))
 
 
 def _later_ns(instant_ns: int, t_ns: IntArray, waited_ns: IntArray) -> int:

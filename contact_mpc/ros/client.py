@@ -203,7 +203,7 @@ class GoalClient:
         )
 
     def _on_status(self, message: DiagnosticStatus) -> None:
-        values: dict[str, Any] = {pair.key: pair.value for pair in message.values}
+        values: dict[str, Any] = dict(messages.values_of(message))
         wxyz, p = (np.array([float(item) for item in values[key].split()]) for key in ("quaternion_wxyz", "position_m"))
         self._outcome = GoalOutcome(
             values["state"], message.message, int(values["goal_ns"]) if values["goal_ns"] else None,

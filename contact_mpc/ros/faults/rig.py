@@ -233,7 +233,7 @@ class FaultRig:
 
     def _take_namings(self) -> None:
         while (taken := self._reader.take(self._safety)) is not None:
-            values = {pair.key: pair.value for pair in taken[0].values}
+            values = messages.values_of(taken[0])
             mode, cause, sent_ns = values["mode"], values["cause"], to_monotonic_ns(taken[1])
             if (mode, cause) != (self.mode, self.cause):
                 self.mode, self.cause, self.changed_ns = mode, cause, time.monotonic_ns()

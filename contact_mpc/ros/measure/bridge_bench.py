@@ -97,7 +97,7 @@ class DiagnosticsListener:
         for status in message.status:
             name = status.name.rpartition("/")[2]
             self.messages[name] = status.message
-            self.values[name] = {pair.key: pair.value for pair in status.values}
+            self.values[name] = messages.values_of(status)
             self._newest_s[name] = time.monotonic()
             if not math.isnan(self._measured_from_s):
                 said, t_s = status.message.partition(":")[0], round(self._newest_s[name] - self._measured_from_s, 1)

@@ -18,6 +18,7 @@ from std_srvs.srv import Trigger
 from contact_mpc.errors import StackError
 from contact_mpc.evaluation.trial_run import EvaluationSpec
 from contact_mpc.ros.measure.bridge_bench import DiagnosticsListener, bridge_figures
+from contact_mpc.ros.messages.conversions import values_of
 from contact_mpc.ros.messages.qos import EVERY_CHANGE, qos_profile
 from contact_mpc.ros.stack.networks import LinkedNetworks
 from contact_mpc.ros.stack.node_trial import NodeTrial, run_node_trial
@@ -63,7 +64,7 @@ class _Watch:
         return [cause for _, _, cause in self.said[1:]]
 
     def _on_safety(self, message: DiagnosticStatus) -> None:
-        values = {pair.key: pair.value for pair in message.values}
+        values = values_of(message)
         if not self.said or self.said[-1][1:] != (values["mode"], values["cause"]):
             self.said.append((time.monotonic() - self._zero_s, values["mode"], values["cause"]))
 

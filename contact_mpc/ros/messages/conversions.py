@@ -307,3 +307,8 @@ def to_status(level: bytes, name: str, message: str, values: Mapping[str, object
     """Return a DiagnosticStatus; floats are written with all their digits."""
     pairs = [KeyValue(key=key, value=str(value)) for key, value in values.items()]
     return DiagnosticStatus(level=level, name=name, message=message, values=pairs)
+
+
+def values_of(status: DiagnosticStatus) -> dict[str, str]:
+    """Return the values of a DiagnosticStatus by their keys."""
+    return {pair.key: pair.value for pair in status.values}

@@ -31,7 +31,6 @@ from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.messages.qos import TOPICS
 from contact_mpc.ros.messages.references import to_object_reference, to_reference
 from contact_mpc.ros.messages.serialized import deserialize, read_stamp_ns
-from contact_mpc.ros.messages.waiting import read_waiting
 from contact_mpc.ros.runtime.node import ContactNode
 from contact_mpc.ros.runtime.node_process import run_node
 from contact_mpc.ros.runtime.parameters import NodeConfig
@@ -40,6 +39,7 @@ from contact_mpc.settings.tunable import TUNABLE
 from contact_mpc.task.loop_records import CommandPlan
 from contact_mpc.task.object_motion import state_from_motion
 from contact_mpc.task.task import load_task
+from contact_mpc.task.waiting import read_waiting
 
 TURN_S = 0.05
 STATUS_PERIOD_S = 0.2  # while nothing but the error changes
@@ -167,7 +167,7 @@ class GoalServerNode(ContactNode):
 
     def _on_solve(self, message: DiagnosticStatus) -> None:
         self._tracker_status = message.message.partition(":")[0]
-        waiting = read_waiting(message)
+        waiting = read_waiting(messages.values_of(message))
         if self._desk is not None and waiting is not None:
             self._desk.wait(*waiting)
 

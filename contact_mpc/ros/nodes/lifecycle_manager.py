@@ -20,12 +20,12 @@ from std_srvs.srv import Trigger
 
 from contact_mpc.errors import ContactMpcError
 from contact_mpc.ros.messages import conversions as messages
-from contact_mpc.ros.messages.waiting import read_waiting
 from contact_mpc.ros.runtime.lifecycle_client import RUN_NODES, LifecycleClient
 from contact_mpc.ros.runtime.node_process import make_executor
 from contact_mpc.ros.runtime.parameters import declare_config
 from contact_mpc.ros.runtime.parent_process import die_with_parent
 from contact_mpc.settings.units import NS_PER_S
+from contact_mpc.task.waiting import read_waiting
 
 SLICE_S = 0.1
 DRAIN_S = 0.5  # for the last messages on their way to the recorder
@@ -95,7 +95,7 @@ class LifecycleManager(Node):
         self._clock_s = messages.from_stamp(message.clock) * 1e-9
 
     def _on_solve(self, message: DiagnosticStatus) -> None:
-        waiting = read_waiting(message)
+        waiting = read_waiting(messages.values_of(message))
         self._waited_s = self._waited_s if waiting is None else waiting[1] / NS_PER_S
 
     def _on_shutdown(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:

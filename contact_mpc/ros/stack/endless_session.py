@@ -7,6 +7,7 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
 
+from contact_mpc.ros.messages.conversions import values_of
 from contact_mpc.ros.messages.qos import TOPICS, qos_profile
 from contact_mpc.ros.stack.stack import Stack, StackSpec
 
@@ -33,7 +34,7 @@ def run_until_interrupted(
     """
 
     def on_status(message: DiagnosticStatus) -> None:
-        report(message.message, {pair.key: pair.value for pair in message.values})
+        report(message.message, values_of(message))
 
     with Stack(StackSpec(namespace, parameters, folder, domain)) as stack:
         try:

@@ -18,11 +18,11 @@ from contact_mpc.errors import InputError, StackError
 from contact_mpc.model.rotations import rotation_log
 from contact_mpc.plants.common.plant import T0_NS
 from contact_mpc.ros.messages import conversions as messages
-from contact_mpc.ros.messages.waiting import read_waiting
 from contact_mpc.ros.stack.run_parameters import DEFAULT_START_DELAY_S, SEARCH_S
 from contact_mpc.ros.stack.stack import HERE, Placement, Stack, StackSpec
 from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.task import TaskConfig
+from contact_mpc.task.waiting import read_waiting
 
 POLL_S = 0.1
 STALL_TIMEOUT_S = 60.0
@@ -155,8 +155,8 @@ class RunSession:
         return RunProgress(max(self._clock_ns - T0_NS, 0) * 1e-9, wall_s, angle_deg, distance_mm, self._part)
 
     def _on_solve(self, message: DiagnosticStatus) -> None:
-        self._part = next((item.value for item in message.values if item.key == "part"), "")
-        waiting = read_waiting(message)
+        values = messages.values_of(message)
+        self._part, waiting = values.get("part", ""), read_waiting(values)
         self._waited_ns = self._waited_ns if waiting is None else waiting[1]
 
     def _on_clock(self, message: Clock) -> None:
