@@ -172,7 +172,7 @@ def statistics(values: FloatArray) -> dict[str, float] | None:
 
 def solve_times_ms(record: RunRecord) -> FloatArray:
     """Return `solve_ms` of every solve that states it, ms."""
-    return np.array([float(status.values["solve_ms"]) for status in record.solve_status if "solve_ms" in status.values])
+    return np.array([status.number("solve_ms") for status in record.solve_status if "solve_ms" in status.values])
 
 
 def mpc_rate_hz(record: RunRecord) -> float | None:
@@ -194,11 +194,9 @@ def real_time_factor(record: RunRecord) -> float | None:
 
 def bridge_lateness_ms(record: RunRecord) -> dict[str, float] | None:
     """Return the lateness that the bridge last stated in /diagnostics, ms; None where it did not."""
-    stated = [status.values for status in record.diagnostics if status.name.endswith(BRIDGE)]
-    keys = {name: f"lateness_{name}_ms" for name in STATISTICS}
-    if not stated or not all(key in stated[-1] for key in keys.values()):
-        return None
-    return {name: float(stated[-1][key]) for name, key in keys.items()}
+    stated = [status for status in record.diagnostics if status.name.endswith(BRIDGE)]
+    found = {name: stated[-1].number(f"lateness_{name}_ms") for name in STATISTICS} if stated else {}
+    return found if found and np.isfinite(list(found.values())).all() else None
 
 
 def lateness_ms(record: RunRecord) -> FloatArray:

@@ -66,7 +66,7 @@ def recompute_plans(
     """Yield every recorded plan with the recomputed one, None where the estimate is missing."""
     setup = _setup(record, system, config)
     tracker, estimates = make_controller(setup), _Estimates(record, system)
-    references, changes = _References(record, system), _parameter_changes(record)
+    references, changes = _References(record, system), _parameter_changes(record, config)
     searching = {item.stamp_ns for item in record.solve_status if item.message == PLANNING}
     followed = {item.stamp_ns: item.values.get(REFERENCE_START) for item in record.solve_status}
     assert setup.patience is not None
@@ -88,13 +88,27 @@ def recompute_plans(
 def _setup(record: RunRecord, system: System, config: TrackerConfig) -> ControllerSetup:
     """Return what the recorded controller was built from."""
     comparison = node_config(record, "mpc_tracker", ComparisonConfig, key="comparison")
-    seed = int(node_parameters(record, "mpc_tracker").get("seed", 0))
+    seed = node_parameters(record, "mpc_tracker").get("seed", 0)
+    if not isinstance(seed, int) or seed < 0:
+        raise BagError(f"{record.path}: the tracker's seed is {seed!r:.100}; expected a whole number, 0 or more")
     return ControllerSetup(system, config, comparison, seed, Patience("wait"))
 
 
-def _parameter_changes(record: RunRecord) -> dict[int | None, dict[str, float]]:
+def _parameter_changes(record: RunRecord, config: TrackerConfig) -> dict[int | None, dict[str, float]]:
     """Return the tracker's parameters that were changed while it ran, by the stamp of the first solve with them."""
-    return {item.stamp_ns: json.loads(item.values[TUNED]) for item in record.solve_status if TUNED in item.values}
+    changes: dict[int | None, dict[str, float]] = {}
+    for item in record.solve_status:
+        if TUNED not in item.values:
+            continue
+        try:
+            changes[item.stamp_ns] = dict(json.loads(item.values[TUNED]))
+            TrackerConfig.model_validate(config.model_dump() | changes[item.stamp_ns])
+        except (ValueError, TypeError, RecursionError) as error:
+            raise BagError(
+                f"{record.path}: the tracker says that parameters were changed to {item.values[TUNED]:.100}, which it "
+                f"cannot have: {str(error).splitlines()[0]:.200}"
+            ) from error
+    return changes
 
 
 def compare_plans(

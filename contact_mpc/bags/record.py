@@ -5,6 +5,7 @@ read and nowhere else). Stamps `t_ns` are those of the messages (sim time in loc
 recorder's clock. What a message left empty has zero columns here, never zeros.
 """
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -155,6 +156,13 @@ class StatusMessage:
     name: str
     message: str
     values: dict[str, str]
+
+    def number(self, key: str) -> float:
+        """Return a value as a number; NaN where it is none, or not there."""
+        try:
+            return float(self.values.get(key, "nan"))
+        except ValueError:
+            return math.nan
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from contact_mpc.bags.bag import read_run
 from contact_mpc.bags.recompute import ReplaySettings, replay_run
 from contact_mpc.bags.recompute_plans import read_reference
+from contact_mpc.bags.record import StatusMessage
 from contact_mpc.bags.sources import describe_difference, find_system, find_task, node_config
 from contact_mpc.cli.main import build_app
 from contact_mpc.control.motion_time import MotionTime
@@ -213,6 +214,17 @@ def test_a_reference_that_reached_the_tracker_late_counts_from_when_its_status_n
     run.write()
     result = replay_run(read_run(path), finger_system, SETTINGS)
     assert result.first_mismatch == "" and result.is_reproduced and result.hold_plans == 3
+
+
+@pytest.mark.parametrize(
+    "text", ["", "7", "{", '{"rate_weight": "x"}', '{"rate_weight": -1.0}', '{"other": 1.0}', "[[" * 100_000]
+)
+def test_changes_of_parameters_that_no_tracker_can_have_are_refused_in_one_line(core_run, finger_system, text):
+    record = read_run(core_run())
+    status = StatusMessage(0, T0_NS, 0, "mpc_tracker", "ok", {TUNED: text})
+    with pytest.raises(BagError, match="the tracker says that parameters were changed to") as caught:
+        replay_run(replace(record, solve_status=(status,)), finger_system, SETTINGS)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_motion_that_waited_for_a_tracker_comes_out_as_recorded(finger_task, finger_system, bag_writer):

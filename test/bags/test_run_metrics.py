@@ -135,6 +135,18 @@ def test_a_run_in_realtime_is_judged_as_much_later_as_its_motion_waited(
     assert rows["Motion waited while the bridge held"] == "0.15 s"
 
 
+@pytest.mark.parametrize("text", ["", "[/b]", "1e400", "nan", "9" * 5000])
+def test_values_of_a_status_that_are_no_numbers_are_left_out(synthetic_run, finger_system, finger_task, tmp_path, text):
+    record = read_run(synthetic_run().write(tmp_path / "run"))
+    start = str(record.references[-1].stamp_ns)
+    values = {"solve_ms": text, WAITED: text, REFERENCE_START: start, "lateness_median_ms": text}
+    status = StatusMessage(0, 1, 0, "robot/command_bridge", "ok", values)
+    metrics = compute_metrics(
+        replace(record, solve_status=(status,), diagnostics=(status,)), finger_system, finger_task
+    )
+    assert metrics.mpc_solve_ms is None and metrics.waited_s == 0.0
+
+
 def test_warnings_of_the_tracker_are_counted_and_shown(synthetic_run, finger_system, finger_task, tmp_path):
     record = read_run(synthetic_run().write(tmp_path / "run"))
     assert compute_metrics(record, finger_system, finger_task).tracker_reports == {}

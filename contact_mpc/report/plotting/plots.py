@@ -206,7 +206,7 @@ def plot_solve_times(context: Context) -> Figure | None:
     solved = [status for status in record.solve_status if "solve_ms" in status.values]
     if not solved:
         return None
-    milliseconds = np.array([float(status.values["solve_ms"]) for status in solved])
+    milliseconds = np.array([status.number("solve_ms") for status in solved])
     figure = Figure("solve_times", "MPC solve time", "Wall time of each tick of the tracker.")
     stamps = [status.stamp_ns for status in solved]
     if all(stamp is not None for stamp in stamps):
