@@ -1,7 +1,7 @@
 """The plant node over real DDS: one step per command in lockstep, unusable commands without effect."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,20 @@ def plant_rig(make_rig: Callable[..., Any]) -> PlantRig:
 @pytest.fixture
 def plant(plant_rig: PlantRig) -> PlantRig:
     return plant_rig.restart()
+
+
+@pytest.fixture
+def in_realtime(make_rig: Callable[..., Any]) -> Iterator[Callable[..., PlantRig]]:
+    """Return a function that starts a plant in realtime, which ends with the test: its thread goes before others."""
+    plants: list[PlantRig] = []
+
+    def start(**parameters: Any) -> PlantRig:
+        plants.append(PlantRig(make_rig, "realtime", **parameters))
+        return plants[-1]
+
+    yield start
+    for plant in plants:
+        plant.rig.stack.stop()
 
 
 def test_each_command_makes_one_step_of_the_simulator(plant: PlantRig) -> None:
@@ -148,22 +162,22 @@ def test_a_silent_bridge_ends_the_plant_with_its_name(make_rig: Callable[..., An
         silent.rig.wait_until(lambda: False, "the end of the plant")
 
 
-def test_in_realtime_the_clock_runs_without_commands(make_rig: Callable[..., Any]) -> None:
-    free = PlantRig(make_rig, "realtime")
+def test_in_realtime_the_clock_runs_without_commands(in_realtime: Callable[..., PlantRig]) -> None:
+    free = in_realtime()
     free.wait_for(T0 + 50 * MS)
     assert all(message.header.frame_id == "" for message in free.states)
 
 
-def test_in_realtime_states_come_at_their_rate(make_rig: Callable[..., Any]) -> None:
+def test_in_realtime_states_come_at_their_rate(in_realtime: Callable[..., PlantRig]) -> None:
     """333 Hz is the rate of the Allegro hand: 3 ms."""
-    slow = PlantRig(make_rig, "realtime", rate_hz=333)
+    slow = in_realtime(rate_hz=333)
     slow.rig.wait_until(lambda: len(slow.states) > 5, "six states")  # best effort: a busy machine loses some
     assert np.all((np.array(slow.stamps()) - T0) % (3 * MS) == 0)
 
 
-def test_in_realtime_a_bridge_that_is_held_up_is_waited_for(make_rig: Callable[..., Any]) -> None:
+def test_in_realtime_a_bridge_that_is_held_up_is_waited_for(in_realtime: Callable[..., PlantRig]) -> None:
     """From 5 ms after the state that it answered last; when it is back, time goes on."""
-    patient = PlantRig(make_rig, "realtime", command_patience_s=10.0)
+    patient = in_realtime(command_patience_s=10.0)
     answered_ns = patient.wait_for(T0 + 20 * MS) and patient.stamps()[-1]
     patient.send(answered_ns, np.zeros(N_A))
     patient.rig.wait_until(lambda: float(patient.rig.diagnosed("plant", "waits")) >= 1, "a wait")
@@ -177,9 +191,9 @@ def test_in_realtime_a_bridge_that_is_held_up_is_waited_for(make_rig: Callable[.
 
 @pytest.mark.parametrize("patience_s", [0.0, 0.2])
 def test_a_bridge_that_is_gone_stops_the_time_of_a_robot_never_and_a_simulator_for_a_while(
-    make_rig: Callable[..., Any], patience_s: float
+    in_realtime: Callable[..., PlantRig], patience_s: float
 ) -> None:
-    robot = PlantRig(make_rig, "realtime", command_patience_s=patience_s)
+    robot = in_realtime(command_patience_s=patience_s)
     answered_ns = robot.wait_for(T0 + 20 * MS) and robot.stamps()[-1]
     robot.send(answered_ns, np.zeros(N_A))
     robot.wait_for(answered_ns + 500 * MS)
