@@ -7,6 +7,7 @@ from contact_mpc.settings.tunable import REFERENCE_START, WAITED
 from contact_mpc.settings.units import NS_PER_S
 
 LONGEST_S = 1e6
+MOST_LATER_S = 60.0  # by which a run ends later at most: a camera may never see the object again
 MOST_DIGITS = 20
 
 

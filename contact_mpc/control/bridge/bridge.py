@@ -299,7 +299,7 @@ class BridgeCore:
         self.state_rate.add(receipt_ns)
         self._state_refusal = ""
         self._sent_receipt_ns = receipt_ns
-        if self.is_waiting and self._start_guard.add(receipt_ns):
+        if self.is_waiting and self._start_guard.add(t_ns if self.config.simulated else receipt_ns):
             self._start(t_ns, receipt_ns, tau)
         dt_s = self._output.time_since(t_ns, receipt_ns)
         if self.safety.mode in (BridgeMode.FAULT, BridgeMode.WAITING):

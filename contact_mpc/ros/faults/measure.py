@@ -25,7 +25,7 @@ ALLOWED_MS = 20.0
 SHORT_FAULT = {"fault_hold_s": 0.1, "fault_ramp_s": 0.2}  # so that many faults fit in little time
 
 ON_A_ROBOT: dict[str, dict[str, Any]] = {  # which is not waited for, and waits for nobody
-    "command_bridge": {"simulated": False}, "plant": {"command_patience_s": 0.0},
+    "command_bridge": {"simulated": False}, "plant": {"controller_patience_s": 0.0},
 }  # fmt: skip
 
 

@@ -25,7 +25,7 @@ from contact_mpc.ros.runtime.node_process import make_executor
 from contact_mpc.ros.runtime.parameters import declare_config
 from contact_mpc.ros.runtime.parent_process import die_with_parent
 from contact_mpc.settings.units import NS_PER_S
-from contact_mpc.task.waiting import read_waiting
+from contact_mpc.task.waiting import MOST_LATER_S, read_waiting
 
 SLICE_S = 0.1
 DRAIN_S = 0.5  # for the last messages on their way to the recorder
@@ -96,7 +96,7 @@ class LifecycleManager(Node):
 
     def _on_solve(self, message: DiagnosticStatus) -> None:
         waiting = read_waiting(messages.values_of(message))
-        self._waited_s = self._waited_s if waiting is None else waiting[1] / NS_PER_S
+        self._waited_s = self._waited_s if waiting is None else min(waiting[1] / NS_PER_S, MOST_LATER_S)
 
     def _on_shutdown(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._is_over, response.success = True, True

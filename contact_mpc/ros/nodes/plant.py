@@ -2,8 +2,9 @@
 
 Lockstep: publish the state of t, wait for the command stamped t, step 1 ms. Realtime: publish on absolute deadlines of
 the monotonic clock and apply the newest command for the steps until the next; a plant slower than real time shifts its
-deadlines and counts that. A bridge that is held up is waited for (`command_patience_s`): torques that answer a state of
-long ago are none that a robot would have got, and within 20 ms fingers run away with them.
+deadlines and counts that. Bridge and tracker are waited for (`controller_patience_s`): torques that answer a state of
+long ago are none that a robot would have got, and within 20 ms fingers run away with them; and plant and bridge, which
+run before other programs, would leave the tracker no time on a small or busy machine.
 Until the first command the joints hold the task's start commands, as whatever controller held the grip before would: in
 realtime, where time does not wait for it, step by step.
 """
@@ -11,6 +12,7 @@ realtime, where time does not wait for it, step by step.
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,9 @@ from contact_mpc.plants.registry import make_plant
 from contact_mpc.ros.driver.device import DeviceCommands, DeviceStates
 from contact_mpc.ros.messages import conversions as messages
 from contact_mpc.ros.messages.qos import TOPICS, qos_profile
+from contact_mpc.ros.messages.serialized import read_stamp_ns
 from contact_mpc.ros.nodes.plant_config import PlantConfig
+from contact_mpc.ros.runtime.awaited import Awaited
 from contact_mpc.ros.runtime.direct_reader import MOST_AT_ONCE, DirectReader, at_most
 from contact_mpc.ros.runtime.message_source import Taken
 from contact_mpc.ros.runtime.node import ContactNode
@@ -111,8 +115,8 @@ class PlantNode(ContactNode):
         for refusal in apply_realtime(config.realtime) if config.clock == "realtime" else []:
             self.get_logger().warning(refusal)
         self._overruns, self._has_command = 0, False
-        self._late_since_s: float | None = None
-        self._waits, self._waited_s = 0, 0.0
+        self._answer = Awaited(LATE_NS, config.controller_patience_s)
+        self._planning = Awaited(round(config.plan_age_s * NS_PER_S), config.controller_patience_s)
         freeze_garbage()
 
     def cleanup(self) -> None:
@@ -125,7 +129,9 @@ class PlantNode(ContactNode):
             return super().diagnose()
         t_s = self._plant.time_ns / NS_PER_S
         values: dict[str, object] = {"t_s": t_s, "overruns": self._overruns, "refused_commands": self._refused}
-        values |= {"strangers": self._strangers, "waits": self._waits, "waited_s": round(self._waited_s, 3)}
+        values["strangers"] = self._strangers
+        for name, awaited in (("command", self._answer), ("plan", self._planning)):
+            values |= {f"{name}_waits": awaited.waits, f"{name}_waited_s": round(awaited.waited_s, 3)}
         level = DiagnosticStatus.WARN if self._overruns or self._refused else DiagnosticStatus.OK
         return level, "finished" if self._is_finished() else "running", values
 
@@ -200,7 +206,7 @@ class PlantNode(ContactNode):
         while (remaining := self._deadlines.next_s - time.monotonic()) > 0.0:
             self._reader.wait(remaining)
             self._take_messages()
-        if self._is_bridge_late():
+        if self._is_controller_late():
             self._reader.wait(LATE_SLICE_S)
             return
         self._is_answered = True
@@ -208,20 +214,9 @@ class PlantNode(ContactNode):
         for _ in range(self._steps_at_once):
             self._plant.step(self._command if self._has_command else self._hold())
 
-    def _is_bridge_late(self) -> bool:
-        """Whether to wait for the answer to a state; once the patience is over, not until there is a new one."""
-        if not self._has_command or self._command_ns is None or self.config.command_patience_s == 0.0:
-            return False
+    def _is_controller_late(self) -> bool:
         now_s = time.monotonic()
-        if self._plant.time_ns - self._command_ns <= LATE_NS:
-            if self._late_since_s is not None:
-                self._waited_s += min(now_s - self._late_since_s, self.config.command_patience_s)
-                self._late_since_s = None
-            return False
-        if self._late_since_s is None:
-            self._late_since_s = now_s
-            self._waits += 1
-        return now_s - self._late_since_s < self.config.command_patience_s
+        return any([awaited.is_late(self._plant.time_ns, now_s) for awaited in (self._answer, self._planning)])
 
     def _hold(self) -> FloatArray:
         """Return what the drives get before the first command: realtime goes on without one."""
@@ -237,6 +232,9 @@ class PlantNode(ContactNode):
         if self._written is not None:
             for taken in at_most(MOST_AT_ONCE, lambda: self._reader.take(self._written)):
                 self._written_until_ns = int(taken[0].data)
+        if self._plans is not None:
+            for data, _ in at_most(MOST_AT_ONCE, lambda: self._reader.take_serialized(self._plans)):
+                self._on_plan(data)
 
     # Messages.
 
@@ -260,6 +258,7 @@ class PlantNode(ContactNode):
             for item in self._device.subscribe(lambda kind, topic: self._reader.subscribe(kind, topic, profile))
         ]
         self._written = self._subscribe("recorder/written_until") if self.config.recorded else None
+        self._plans = self._subscribe("mpc_tracker/plan") if config.clock == "realtime" and config.plan_age_s else None
 
     def _subscribe(self, name: str) -> Subscription:
         topic = TOPICS[name]
@@ -290,6 +289,11 @@ class PlantNode(ContactNode):
         V_WB = v_u if system.config.objects[0].mobility == "free" else system.object_jacobian(state.q) @ v_u
         motion = ObjectMotion(R_WB, p_WB, V_WB, UNKNOWN_COVARIANCE)
         self._truth.publish(messages.fill_odometry(self._truth_message, state.t_ns, motion))
+
+    def _on_plan(self, data: bytes) -> None:
+        """Take note of the tracker's newest plan; what it says is for the bridge."""
+        with suppress(InputError):
+            self._planning.answer(read_stamp_ns(data))
 
     def _refuse_command(self, reason: str, taken: Taken) -> None:
         """Count a command that was not even read, and say who sent it where it was not the bridge."""
@@ -327,6 +331,8 @@ class PlantNode(ContactNode):
         stamp_ns, values = found
         if self.config.clock == "realtime" or stamp_ns == self._plant.time_ns:
             self._command, self._command_ns, self._has_command = values, stamp_ns, True
+            if stamp_ns is not None:
+                self._answer.answer(stamp_ns)
 
 
 def _steps_per_period(name: str, rate_hz: int) -> int:

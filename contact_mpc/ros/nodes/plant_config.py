@@ -60,9 +60,14 @@ class PlantConfig(NodeConfig):
         default=30.0, gt=0.0, le=600.0, description="lockstep: wall time to wait for the command of a step",
         json_schema_extra={"unit": "s"},
     )  # fmt: skip
-    command_patience_s: Finite = Field(
-        default=1.0, ge=0.0, le=10.0, description="realtime: time stands still for so long while the answer to a state "
-        "of 5 ms ago is missing, so that a controller held up for a moment loses nothing; 0: never, as with a robot",
+    controller_patience_s: Finite = Field(
+        default=1.0, ge=0.0, le=10.0, description="realtime: time stands still for so long at most while a command or "
+        "a plan is late, so that a controller that is held up loses nothing; 0: never, as with a robot",
+        json_schema_extra={"unit": "s"},
+    )  # fmt: skip
+    plan_age_s: Finite = Field(
+        default=0.0, ge=0.0, le=10.0, description="realtime: age of the newest plan of the tracker that is late; 0: none; "
+        "runs set it to less than makes it stale for the bridge",
         json_schema_extra={"unit": "s"},
     )  # fmt: skip
     driver: DriverConfig = DriverConfig()

@@ -33,6 +33,7 @@ from contact_mpc.version import __version__
 PROGRESS_PERIOD_S = 0.1  # runs end on its multiples, where the recorder reports how far it is
 DEFAULT_START_DELAY_S = 0.3
 SESSION_BYTES = 8
+LATE_SHARE = 0.9  # of the time after which a plan is stale
 SEARCH_S = 600.0  # of wall clock that lockstep waits for parts that are planned on the way
 PARTS_CONTROLLER = "reorient_rollouts"
 CONFIGS = {
@@ -119,6 +120,7 @@ def build_parameters(task: TaskConfig, options: RunOptions, folder: Path, plan_f
         parameters["plant"].update(task=str(task.path), engine=options.plant, seed=options.seed)
         parameters["plant"]["run_for_s"] = 0.0 if options.endless else run_duration_s(task, parameters)
     if options.clock == "realtime" and options.has_plant:
+        parameters["plant"].setdefault("plan_age_s", _late_plan_s(parameters))
         place_nodes(parameters, sorted(os.sched_getaffinity(0)))
     _check_agreement(parameters, options.parameter_file)
     if options.recorded:
@@ -181,6 +183,14 @@ def run_duration_s(task: TaskConfig, parameters: dict[str, dict[str, Any]]) -> f
         raise ConfigError(f"trajectory_server.start_delay_s = {delay_s!r:.100}; expected a time in s, 0 or more")
     total_s = delay_s + task.duration_s + task.hold_s
     return math.ceil(round(total_s / PROGRESS_PERIOD_S, 6)) * PROGRESS_PERIOD_S
+
+
+def _late_plan_s(parameters: dict[str, dict[str, Any]]) -> float:
+    """Return the age of a plan, s, at which a simulator waits for the next: shortly before it is stale."""
+    rate_hz, delay_s, timeout_s = (
+        float(_value(parameters, "command_bridge", key)) for key in ("mpc_rate_hz", "plan_delay_s", "plan_timeout_s")
+    )
+    return round(1.0 / rate_hz + delay_s + LATE_SHARE * timeout_s, 6)
 
 
 def _choose_interface(parameters: dict[str, dict[str, Any]], interface: str) -> None:

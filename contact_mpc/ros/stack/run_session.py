@@ -22,7 +22,7 @@ from contact_mpc.ros.stack.run_parameters import DEFAULT_START_DELAY_S, SEARCH_S
 from contact_mpc.ros.stack.stack import HERE, Placement, Stack, StackSpec
 from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.task import TaskConfig
-from contact_mpc.task.waiting import read_waiting
+from contact_mpc.task.waiting import MOST_LATER_S, read_waiting
 
 POLL_S = 0.1
 STALL_TIMEOUT_S = 60.0
@@ -134,10 +134,11 @@ class RunSession:
         time.sleep(DRAIN_S)
 
     def _is_finished(self) -> bool:
-        """Whether the hold has ended: in realtime as much later as the motion waited."""
+        """Whether the hold has ended: in realtime as much later as the motion waited, within bounds."""
         recorded_ns = self._written_ns if self._is_lockstep else self._clock_ns
         hold_ns = round(self._task.hold_s * NS_PER_S) + SPARE_NS
-        end_ns = self._end_ns if self._is_lockstep else self._end_ns + self._waited_ns
+        later_ns = 0 if self._is_lockstep else min(self._waited_ns, round(MOST_LATER_S * NS_PER_S))
+        end_ns = self._end_ns + later_ns
         end_ns = end_ns if self._met_ns is None else min(end_ns, self._met_ns + hold_ns)
         return min(self._clock_ns, recorded_ns) >= end_ns
 

@@ -10,6 +10,9 @@ import pytest
 pytest.importorskip("rclpy")
 pytest.importorskip("mujoco")
 
+from std_msgs.msg import Header
+from trajectory_msgs.msg import JointTrajectory
+
 from contact_mpc.errors import StackError
 from contact_mpc.plants.registry import make_plant
 from contact_mpc.ros.messages import conversions as messages
@@ -177,27 +180,44 @@ def test_in_realtime_states_come_at_their_rate(in_realtime: Callable[..., PlantR
 
 def test_in_realtime_a_bridge_that_is_held_up_is_waited_for(in_realtime: Callable[..., PlantRig]) -> None:
     """From 5 ms after the state that it answered last; when it is back, time goes on."""
-    patient = in_realtime(command_patience_s=10.0)
+    patient = in_realtime(controller_patience_s=10.0)
     answered_ns = patient.wait_for(T0 + 20 * MS) and patient.stamps()[-1]
     patient.send(answered_ns, np.zeros(N_A))
-    patient.rig.wait_until(lambda: float(patient.rig.diagnosed("plant", "waits")) >= 1, "a wait")
+    patient.rig.wait_until(lambda: float(patient.rig.diagnosed("plant", "command_waits")) >= 1, "a wait")
     stood_ns = patient.stamps()[-1]
     patient.rig.settle(0.3)
     assert patient.stamps()[-1] == stood_ns
     patient.send(stood_ns, np.zeros(N_A))
     patient.wait_for(stood_ns + 5 * MS)
-    patient.rig.wait_until(lambda: float(patient.rig.diagnosed("plant", "waited_s")) > 0.2, "what was waited")
+    patient.rig.wait_until(lambda: float(patient.rig.diagnosed("plant", "command_waited_s")) > 0.2, "what was waited")
+
+
+def test_in_realtime_a_tracker_whose_plan_is_late_is_waited_for(in_realtime: Callable[..., PlantRig]) -> None:
+    patient = in_realtime(controller_patience_s=10.0, plan_age_s=0.05)
+    plans = patient.rig.publisher("mpc_tracker/plan")
+    patient.rig.connect(plans)
+    planned_ns = patient.wait_for(T0 + 20 * MS) and patient.stamps()[-1]
+    plans.publish(JointTrajectory(header=Header(stamp=messages.to_stamp(planned_ns))))
+    patient.rig.wait_until(lambda: float(patient.rig.diagnosed("plant", "plan_waits")) >= 1, "a wait")
+    stood_ns = patient.stamps()[-1]
+    assert stood_ns >= planned_ns + 50 * MS
+    patient.rig.settle(0.3)
+    assert patient.stamps()[-1] == stood_ns
+    plans.publish(JointTrajectory(header=Header(stamp=messages.to_stamp(stood_ns))))
+    patient.wait_for(stood_ns + 40 * MS)
 
 
 @pytest.mark.parametrize("patience_s", [0.0, 0.2])
 def test_a_bridge_that_is_gone_stops_the_time_of_a_robot_never_and_a_simulator_for_a_while(
     in_realtime: Callable[..., PlantRig], patience_s: float
 ) -> None:
-    robot = in_realtime(command_patience_s=patience_s)
+    robot = in_realtime(controller_patience_s=patience_s)
     answered_ns = robot.wait_for(T0 + 20 * MS) and robot.stamps()[-1]
     robot.send(answered_ns, np.zeros(N_A))
     robot.wait_for(answered_ns + 500 * MS)
-    robot.rig.wait_until(lambda: robot.rig.diagnosed("plant", "waits") == str(int(patience_s > 0.0)), "the count")
+    robot.rig.wait_until(
+        lambda: robot.rig.diagnosed("plant", "command_waits") == str(int(patience_s > 0.0)), "the count"
+    )
 
 
 @pytest.mark.parametrize(

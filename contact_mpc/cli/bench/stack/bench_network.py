@@ -107,7 +107,7 @@ def _realtime(
     parameters = stack_parameters(config, plant, folder, None, params)
     parameters["command_bridge"]["simulated"] = simulated
     if not simulated:
-        parameters["plant"]["command_patience_s"] = 0.0
+        parameters["plant"]["controller_patience_s"] = 0.0
     with Console(stderr=True).status("bench network") as status:
         figures = measure_network(config, parameters, folder, FAR[far], *times_s, lambda word: status.update(word))
     is_named = bool(figures["cut"]["causes"])
