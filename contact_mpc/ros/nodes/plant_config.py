@@ -66,10 +66,13 @@ class PlantConfig(NodeConfig):
         json_schema_extra={"unit": "s"},
     )  # fmt: skip
     plan_age_s: Finite = Field(
-        default=0.0, ge=0.0, le=10.0, description="realtime: age of the newest plan of the tracker that is late; 0: none; "
-        "runs set it to less than makes it stale for the bridge",
+        default=0.0,
+        ge=0.0,
+        le=10.0,
+        description="realtime: age of the tracker's newest plan that is late; 0: none is; runs set it to what comes "
+        "shortly before the plan is stale for the bridge",
         json_schema_extra={"unit": "s"},
-    )  # fmt: skip
+    )
     driver: DriverConfig = DriverConfig()
     realtime: PlantRealtimeConfig = PlantRealtimeConfig()
     sensors: SensorConfig = SensorConfig()
