@@ -89,8 +89,9 @@ def measure_faults(
         The stack cannot be started, or cannot be started again after a hang.
     """
     parameters = {name: dict(values) for name, values in parameters.items()}
-    for name in ON_A_ROBOT.keys() & parameters.keys():
-        parameters[name] |= ON_A_ROBOT[name]
+    for name, values in parameters.items():
+        values |= ON_A_ROBOT.get(name, {})
+        values.pop("cores", None)  # the relay needs most of one, too: each node where there is room
     parameters["command_bridge"] |= SHORT_FAULT
     bridge = _config_of(BridgeConfig, parameters["command_bridge"])
     estimator = parameters["state_estimator"]
