@@ -308,6 +308,10 @@ class BridgeCore:
         self._choose_target(t_ns)
         return self._answer(t_ns, dt_s)
 
+    def note_left(self, sent_ns: int) -> None:
+        """Take note of when the command before had left, monotonic clock, ns, so that the next is bounded by that."""
+        self._output.note_left(sent_ns)
+
     def check(self, receipt_ns: int) -> BridgeCommand | None:
         """Watch the age of the state in realtime: without one, repeat the last command, then fault.
 

@@ -60,6 +60,10 @@ class TimeBudget:
         self._credit_ns = min(max(available_ns - round(spent_s * NS_PER_S), 0), self._slack_ns)
         return spent_s
 
+    def begin_at(self, own_ns: int) -> None:
+        """Let the time before an instant of the own clock, ns, not count for what is yet to be spent."""
+        self._own_ns = max(own_ns, self._own_ns)
+
 
 class RateMonitor:
     """Mean rate of events over windows of a fixed number of nominal periods.

@@ -18,7 +18,8 @@ from contact_mpc.settings.arrays import FloatArray
 from contact_mpc.settings.units import NS_PER_S
 
 MAX_PERIODS = 5
-SLACK_PERIODS = 2  # by which limits of change may be ahead of the own clock: states come late and early
+SLACK_PERIODS = 1.5  # by which limits of change may be ahead of the own clock: states come late and early
+ON_ITS_WAY_PERIODS = 0.5  # from a state to its command that has left, which need not count; both are two on the wire
 SIMULATOR_SLACK_NS = 25_000_000  # a simulator that fell behind makes up for it by so much
 
 
@@ -63,7 +64,8 @@ class BridgeOutput:
         self.shares = np.ones(system.n_a)
         self._nominal_dt_s = 1.0 / config.rate_hz
         self._no_gravity = np.zeros(system.n_a)
-        slack_ns = SIMULATOR_SLACK_NS if config.simulated else SLACK_PERIODS * config.state_period_ns
+        slack_ns = SIMULATOR_SLACK_NS if config.simulated else round(SLACK_PERIODS * config.state_period_ns)
+        self._on_its_way_ns = round(ON_ITS_WAY_PERIODS * config.state_period_ns)
         self._budget = None if lockstep else TimeBudget(slack_ns)
         self.command = BridgeCommand(
             guard.tau if self._is_effort else guard.u, target.u, target.du, np.zeros(system.n_a),
@@ -87,6 +89,14 @@ class BridgeOutput:
         """
         dt_s = min(max((t_ns - self.command.t_ns) * 1e-9, 0.0), MAX_PERIODS * self._nominal_dt_s)
         return dt_s if self._budget is None else self._budget.spend(dt_s, own_ns)
+
+    def note_left(self, own_ns: int) -> None:
+        """Take note of when the command before had left, own clock, ns: on the wire the next one changes from then on.
+
+        A process that stands still between a state and its command would else change the next one by all of that time.
+        """
+        if self._budget is not None:
+            self._budget.begin_at(own_ns - self._on_its_way_ns)
 
     def request(self, state: StateMonitor, dt_s: float, scale: float = 1.0) -> bool:
         """Ask the guard for the target, the law's torque times `scale`; returns whether the setpoint was refused.

@@ -251,7 +251,9 @@ class CommandBridgeNode(ContactNode):
     def _send(self, command: BridgeCommand) -> int:
         """Publish a command; returns when it had left, monotonic clock, ns."""
         self._commands.publish(command.t_ns, command.data)
-        return time.monotonic_ns()
+        sent_ns = time.monotonic_ns()
+        self._core.note_left(sent_ns)
+        return sent_ns
 
     def _publish_log(self, command: BridgeCommand) -> None:
         """Publish what was desired and what was applied."""

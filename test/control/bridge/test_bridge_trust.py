@@ -5,6 +5,7 @@ import pytest
 
 from contact_mpc import load_system
 from contact_mpc.control.bridge.bridge import BridgeCommand, BridgeConfig, BridgeCore, BridgeMode, Cause
+from contact_mpc.ros.faults.change_judge import ChangeJudge
 from contact_mpc.task.loop_records import CommandPlan
 
 MS = 1_000_000
@@ -176,3 +177,29 @@ def test_patience_with_a_simulator_ends() -> None:
         robot.own_ns += MS
         robot.core.check(robot.own_ns)
     assert robot.cause is Cause.STATE_LOST
+
+
+@pytest.mark.parametrize("stall_ms", [0.0, 0.3, 1.0, 6.0, 15.0])
+def test_a_command_that_leaves_late_is_not_followed_by_one_that_makes_up_for_it(stall_ms: float) -> None:
+    """On the wire, by the clock: a bridge that stands still between a state and its command, while the torque ramps."""
+    robot = Robot()
+    rate = robot.core.config.torque_rate_per_s * SYSTEM.tau_max_nm
+    judge = ChangeJudge(rate, MS)
+    goes_up = False
+    for step in range(400):
+        if step % 50 == 0:
+            goes_up = not goes_up
+            torque = np.full((2, N), 0.5 * float(SYSTEM.tau_max_nm.min()) * (1.0 if goes_up else -1.0))
+            u = np.stack([Q, Q])
+            plan = CommandPlan(robot.t_ns - 15 * MS, np.array([0.0, 5.0]), u, 0.0 * u, torque)
+            assert robot.core.update_plan(plan) is None
+        late_ns = round(stall_ms * MS) if step % 50 == 8 else 0
+        skipped_ns = late_ns // MS * MS  # states that came meanwhile: the newest alone is answered
+        command = robot.send()
+        assert command is not None
+        left_ns = robot.own_ns + 200_000 + late_ns
+        assert judge.judge(robot.t_ns, left_ns, command.data.copy()) is None
+        robot.core.note_left(left_ns)
+        robot.t_ns += skipped_ns
+        robot.own_ns += skipped_ns
+    assert robot.core.safety.mode is BridgeMode.ACTIVE
