@@ -22,3 +22,12 @@ def read_waiting(values: Mapping[str, str]) -> tuple[int, int] | None:
     except ValueError:
         return None
     return (start_ns, round(waited_s * NS_PER_S)) if math.isfinite(waited_s) and 0.0 <= waited_s <= LONGEST_S else None
+
+
+def later_ns(values: Mapping[str, str], before_ns: int) -> int:
+    """Return by how much later a run in realtime ends, ns: as the motion waited, within bounds.
+
+    before_ns, what it was before, where the values of a status do not say.
+    """
+    waiting = read_waiting(values)
+    return before_ns if waiting is None else min(waiting[1], round(MOST_LATER_S * NS_PER_S))

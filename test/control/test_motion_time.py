@@ -61,6 +61,12 @@ def waiting() -> MotionTime:
     return controller
 
 
+def inner_of(controller: MotionTime) -> Following:
+    following = controller.inner
+    assert isinstance(following, Following)
+    return following
+
+
 class Loop:
     """A bridge with a robot that is where it is told to be, and a controller that ticks when it may."""
 
@@ -138,8 +144,7 @@ def test_the_first_plan_after_a_hold_begins_with_the_command_that_is_held() -> N
 def test_the_time_of_the_motion_is_the_stamp_less_what_was_waited(gaps: list[tuple[int, bool]]) -> None:
     """In any order of ticks, missed ticks and stale ones; and it never runs faster than the stamps."""
     controller = waiting()
-    following = controller.inner
-    assert isinstance(following, Following)
+    following = inner_of(controller)
     t_ns, waited_ns, held_ns, before_ns = T0_NS, 0, None, T0_NS
     controller.step(state(t_ns))
     for periods, is_stale in gaps:
@@ -172,8 +177,7 @@ def test_ticks_that_are_late_by_less_than_the_bridge_bears_are_no_wait() -> None
 
 def test_another_reference_starts_when_it_says_and_has_not_waited() -> None:
     controller = waiting()
-    following = controller.inner
-    assert isinstance(following, Following)
+    following = inner_of(controller)
     controller.step(state(T0_NS))
     controller.step(state(T0_NS + 2000 * MS))
     assert controller.waited_ns(T0_NS + 2000 * MS) == 2000 * MS - LONGEST_NS
@@ -187,8 +191,7 @@ def test_another_reference_starts_when_it_says_and_has_not_waited() -> None:
 
 def test_a_clock_that_goes_back_begins_again_with_the_same_reference() -> None:
     controller = waiting()
-    following = controller.inner
-    assert isinstance(following, Following)
+    following = inner_of(controller)
     controller.step(state(T0_NS))
     controller.step(state(T0_NS + 2000 * MS))
     again = controller.step(state(T0_NS + 100 * MS))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contact_mpc.settings.tunable import REFERENCE_START, WAITED
-from contact_mpc.task.waiting import read_waiting
+from contact_mpc.task.waiting import MOST_LATER_S, later_ns, read_waiting
 
 
 def test_start_and_time_waited_are_read_in_nanoseconds() -> None:
@@ -24,3 +24,9 @@ def test_what_no_tracker_says_is_not_taken(start: str, waited: str) -> None:
 def test_any_text_ends_in_a_result(values: dict[str, str]) -> None:
     waiting = read_waiting(values)
     assert waiting is None or waiting[1] >= 0
+
+
+def test_a_run_ends_as_much_later_as_its_motion_waited_but_not_for_ever() -> None:
+    assert later_ns({REFERENCE_START: "1", WAITED: "0.5"}, 7) == 500_000_000
+    assert later_ns({REFERENCE_START: "1", WAITED: "1e5"}, 7) == MOST_LATER_S * 1e9
+    assert later_ns({}, 7) == 7

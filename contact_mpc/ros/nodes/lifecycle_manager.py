@@ -25,7 +25,7 @@ from contact_mpc.ros.runtime.node_process import make_executor
 from contact_mpc.ros.runtime.parameters import declare_config
 from contact_mpc.ros.runtime.parent_process import die_with_parent
 from contact_mpc.settings.units import NS_PER_S
-from contact_mpc.task.waiting import MOST_LATER_S, read_waiting
+from contact_mpc.task.waiting import later_ns
 
 SLICE_S = 0.1
 DRAIN_S = 0.5  # for the last messages on their way to the recorder
@@ -59,7 +59,7 @@ class LifecycleManager(Node):
     def __init__(self) -> None:
         super().__init__("lifecycle_manager", automatically_declare_parameters_from_overrides=True)
         self._is_interrupted = self._is_over = False
-        self._clock_s = self._waited_s = 0.0
+        self._clock_s, self._later_ns = 0.0, 0
         self.create_service(Trigger, "~/shutdown", self._on_shutdown)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
@@ -76,7 +76,7 @@ class LifecycleManager(Node):
             self.create_subscription(Clock, "/clock", self._on_clock, quality)
             if config.waits:
                 self.create_subscription(DiagnosticStatus, "mpc_tracker/solve_status", self._on_solve, quality)
-            while not self._is_over and (not config.end_s or self._clock_s < config.end_s + self._waited_s):
+            while not self._is_over and (not config.end_s or self._clock_s < config.end_s + self._later_ns / NS_PER_S):
                 client.spin(SLICE_S)
             time.sleep(DRAIN_S)
             client.bring_down(config.nodes)
@@ -95,8 +95,7 @@ class LifecycleManager(Node):
         self._clock_s = messages.from_stamp(message.clock) * 1e-9
 
     def _on_solve(self, message: DiagnosticStatus) -> None:
-        waiting = read_waiting(messages.values_of(message))
-        self._waited_s = self._waited_s if waiting is None else min(waiting[1] / NS_PER_S, MOST_LATER_S)
+        self._later_ns = later_ns(messages.values_of(message), self._later_ns)
 
     def _on_shutdown(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._is_over, response.success = True, True

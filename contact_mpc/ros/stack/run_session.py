@@ -22,7 +22,7 @@ from contact_mpc.ros.stack.run_parameters import DEFAULT_START_DELAY_S, SEARCH_S
 from contact_mpc.ros.stack.stack import HERE, Placement, Stack, StackSpec
 from contact_mpc.settings.units import NS_PER_S
 from contact_mpc.task.task import TaskConfig
-from contact_mpc.task.waiting import MOST_LATER_S, read_waiting
+from contact_mpc.task.waiting import later_ns
 
 POLL_S = 0.1
 STALL_TIMEOUT_S = 60.0
@@ -85,7 +85,7 @@ class RunSession:
         self._met_ns: int | None = None  # since when the goal of a task with an open end is met
         self._stall_s = STALL_TIMEOUT_S + (SEARCH_S if task.has_open_end else 0.0)
         self._part = ""
-        self._waited_ns = 0  # for which the reference stood still
+        self._later_ns = 0  # by which the run ends later, since its motion waited
         self._pose: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
         namespace = "/" + task.system.config.robots[0].name
         self.stack = Stack(StackSpec(namespace, parameters, folder, domain, placement=placement))
@@ -137,8 +137,7 @@ class RunSession:
         """Whether the hold has ended: in realtime as much later as the motion waited, within bounds."""
         recorded_ns = self._written_ns if self._is_lockstep else self._clock_ns
         hold_ns = round(self._task.hold_s * NS_PER_S) + SPARE_NS
-        later_ns = 0 if self._is_lockstep else min(self._waited_ns, round(MOST_LATER_S * NS_PER_S))
-        end_ns = self._end_ns + later_ns
+        end_ns = self._end_ns if self._is_lockstep else self._end_ns + self._later_ns
         end_ns = end_ns if self._met_ns is None else min(end_ns, self._met_ns + hold_ns)
         return min(self._clock_ns, recorded_ns) >= end_ns
 
@@ -157,8 +156,7 @@ class RunSession:
 
     def _on_solve(self, message: DiagnosticStatus) -> None:
         values = messages.values_of(message)
-        self._part, waiting = values.get("part", ""), read_waiting(values)
-        self._waited_ns = self._waited_ns if waiting is None else waiting[1]
+        self._part, self._later_ns = values.get("part", ""), later_ns(values, self._later_ns)
 
     def _on_clock(self, message: Clock) -> None:
         self._clock_ns = messages.from_stamp(message.clock)
