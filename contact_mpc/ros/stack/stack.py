@@ -195,18 +195,27 @@ class Stack:
         self._executor.spin_once(timeout_sec=0.0)
 
     def stop(self) -> None:
-        """End everything: the recorder first, so that the bag holds the run and not its end, then the rest."""
+        """End everything: the own node, the recorder, so that the bag holds the run and not its end, then the rest.
+
+        The own node is the first to leave. In a process that sees others leave, threads of Fast DDS can wait for each
+        other for good (eProsima/Fast-DDS issue 6502): one removes a remote writer and waits for the timers, one of
+        which waits for what the first has locked. What waits here then holds Python's lock, and nothing goes on.
+        """
         with _deaf_to_interrupts():
             atexit.unregister(self.stop)
+            self._leave()
             running = dict(self.processes)
             self.processes = {}
             stop_processes([running.pop(name) for name in ("recorder",) if name in running], RECORDER_PATIENCE_S)
             stop_processes(list(running.values()), STOP_PATIENCE_S)
-            if self._context.ok():
-                self._executor.shutdown()
-                self.node.destroy_node()
-                self._context.try_shutdown()
             self._lease.release()
+
+    def _leave(self) -> None:
+        """Destroy the node of this process and all that it shares with the others."""
+        if self._context.ok():
+            self._executor.shutdown()
+            self.node.destroy_node()
+            self._context.try_shutdown()
 
     def _explain(self, refused: list[str], transition: str) -> None:
         if refused:
