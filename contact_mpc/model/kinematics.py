@@ -96,13 +96,29 @@ def dof_axes_into(tree: Tree, R: FloatArray, p: FloatArray, axes: FloatArray, or
 
 def frame_jacobian(tree: Tree, q: FloatArray, body: int, p_BF: FloatArray) -> FloatArray:
     """Return J (6, n_v): turn, rad, and displacement, m, in the world of a frame at p_BF in a body, for a motion dq."""
-    R, p = forward_kinematics(tree, np.ascontiguousarray(q, dtype=np.float64))
-    axes, origins = np.zeros((2, len(tree.axis_dof), 3))
+    flat = np.ascontiguousarray(q, dtype=np.float64), np.ascontiguousarray(p_BF, dtype=np.float64)
+    return np.asarray(_frame_jacobian(tree, flat[0], body, flat[1]))
+
+
+@njit(**COMPILED)
+def _frame_jacobian(tree: Tree, q: FloatArray, body: int, p_BF: FloatArray) -> FloatArray:
+    R, p = forward_kinematics(tree, q)
+    n_axes = tree.axis_dof.shape[0]
+    axes, origins = np.empty((n_axes, 3)), np.empty((n_axes, 3))
     dof_axes_into(tree, R, p, axes, origins)
-    rows = tree.chain[body, : tree.chain_count[body]]
-    turns = (tree.axis_kind[rows] == REVOLUTE)[:, None]
-    arms = R[body] @ p_BF + p[body] - origins[rows]
-    J = np.zeros((6, len(tree.dof_body)))
-    np.add.at(J[:3].T, tree.axis_dof[rows], np.where(turns, axes[rows], 0.0))
-    np.add.at(J[3:].T, tree.axis_dof[rows], np.where(turns, np.cross(axes[rows], arms), axes[rows]))
+    J, arm = np.zeros((6, tree.dof_body.shape[0])), np.empty(3)
+    for k in range(tree.chain_count[body]):
+        row = tree.chain[body, k]
+        axis, dof = axes[row], tree.axis_dof[row]
+        if tree.axis_kind[row] != REVOLUTE:
+            for i in range(3):
+                J[3 + i, dof] += axis[i]
+            continue
+        for i in range(3):
+            arm[i] = p[body, i] - origins[row, i]
+            for j in range(3):
+                arm[i] += R[body, i, j] * p_BF[j]
+        for i in range(3):
+            J[i, dof] += axis[i]
+            J[3 + i, dof] += axis[(i + 1) % 3] * arm[(i + 2) % 3] - axis[(i + 2) % 3] * arm[(i + 1) % 3]
     return J

@@ -49,7 +49,8 @@ RECORDER_TIMEOUT_S = 30.0
 SERVICE_PERIOD_S = 0.02
 LARGEST_COMMAND_BYTES = 65_536
 LATE_NS = 5_000_000  # age of the state that the newest command answers, from which the next one is waited for
-LATE_SLICE_S = 0.002
+LATE_SLICE_S = 0.002  # rest of a plant that waits, and of one that misses a controller after each step
+FIRST_PLAN_NS = 200_000_000  # from the start of time: by then there are poses, estimates and a first plan
 COMMAND_TAKEOVER_NS = 500_000_000  # a bridge that runs sends every millisecond; one that was killed says nothing more
 NAMING_PERIOD_S = 1.0
 RATE_TOLERANCE = 0.005  # of a rate: a period of whole milliseconds is that near, as 3 ms for the 333 Hz of a CAN bus
@@ -116,7 +117,8 @@ class PlantNode(ContactNode):
             self.get_logger().warning(refusal)
         self._overruns, self._has_command = 0, False
         self._answer = Awaited(LATE_NS, config.controller_patience_s)
-        self._planning = Awaited(round(config.plan_age_s * NS_PER_S), config.controller_patience_s)
+        plan_age_ns = round(config.plan_age_s * NS_PER_S)
+        self._planning = Awaited(plan_age_ns, config.controller_patience_s, T0_NS + FIRST_PLAN_NS)
         freeze_garbage()
 
     def cleanup(self) -> None:
@@ -213,6 +215,8 @@ class PlantNode(ContactNode):
         self._overruns += self._deadlines.meet(time.monotonic())
         for _ in range(self._steps_at_once):
             self._plant.step(self._command if self._has_command else self._hold())
+        if self._answer.is_missed or self._planning.is_missed:
+            self._deadlines.rest(time.monotonic() + LATE_SLICE_S)
 
     def _is_controller_late(self) -> bool:
         now_s = time.monotonic()

@@ -139,6 +139,10 @@ class PacedDeadlines:
         self._earliest_s = now_s + self.CATCH_UP_SHARE * self._period_s
         return is_overrun
 
+    def rest(self, until_s: float) -> None:
+        """Make no step before until_s, monotonic clock, s."""
+        self._earliest_s = max(self._earliest_s, until_s)
+
 
 def sleep_until(deadline_ns: int) -> None:
     """Sleep until an instant of the monotonic clock (time.sleep is clock_nanosleep with an absolute deadline)."""

@@ -125,3 +125,7 @@ def test_what_was_held_up_catches_up_at_twice_the_pace_and_gives_up_what_is_too_
     assert deadlines.meet(now_s + 0.03)
     assert deadlines.next_s == pytest.approx(now_s + 0.031)
     assert deadlines.reached_s == pytest.approx(now_s + 0.03)
+    deadlines.rest(now_s + 0.02)  # that is over
+    assert deadlines.next_s == pytest.approx(now_s + 0.031)
+    deadlines.rest(now_s + 0.035)
+    assert deadlines.next_s == pytest.approx(now_s + 0.035) and deadlines.reached_s == pytest.approx(now_s + 0.03)
