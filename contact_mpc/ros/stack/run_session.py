@@ -33,21 +33,17 @@ NEWEST = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
 
 @dataclass(frozen=True)
 class RunProgress:
-    """Where a run is: simulated and wall time since its start, s; object error against the goal, degrees and mm.
+    """Where a run is: simulated time since its start, s; object error against the goal, degrees and mm.
 
-    `part` says which part of a long way is under way.
+    `real_time_factor` is simulated over wall time since the clock was heard first, later than the run's start; `part`
+    says which part of a long way is under way.
     """
 
     simulated_s: float
-    wall_s: float
+    real_time_factor: float
     angle_error_deg: float
     position_error_mm: float
     part: str = ""
-
-    @property
-    def real_time_factor(self) -> float:
-        """Simulated over wall time."""
-        return self.simulated_s / self.wall_s if self.wall_s > 0.0 else float("nan")
 
 
 class RunSession:
@@ -80,6 +76,7 @@ class RunSession:
         self._is_lockstep = parameters["plant"]["clock"] == "lockstep"
         self._goal = task.goal_pose()
         self._clock_ns = self._written_ns = 0
+        self._first_heard: tuple[int, float] | None = None  # simulated, ns, and wall time, s
         delay_s = parameters["trajectory_server"].get("start_delay_s", DEFAULT_START_DELAY_S)
         self._start_ns = T0_NS + round(delay_s * NS_PER_S)
         self._met_ns: int | None = None  # since when the goal of a task with an open end is met
@@ -117,7 +114,7 @@ class RunSession:
         self._follow(report)
 
     def _follow(self, report: Callable[[RunProgress], None]) -> None:
-        start_s = progress_s = time.monotonic()
+        progress_s = time.monotonic()
         newest_ns = 0
         while not self._is_finished():
             time.sleep(POLL_S)
@@ -130,7 +127,7 @@ class RunSession:
                 raise StackError(
                     f"simulated time stands still at {self._clock_ns * 1e-9:.3f} s; see the logs of the nodes"
                 )
-            report(self._progress(now_s - start_s))
+            report(self._progress(now_s))
         time.sleep(DRAIN_S)
 
     def _is_finished(self) -> bool:
@@ -141,7 +138,11 @@ class RunSession:
         end_ns = end_ns if self._met_ns is None else min(end_ns, self._met_ns + hold_ns)
         return min(self._clock_ns, recorded_ns) >= end_ns
 
-    def _progress(self, wall_s: float) -> RunProgress:
+    def _progress(self, now_s: float) -> RunProgress:
+        if self._first_heard is None and self._clock_ns:
+            self._first_heard = (self._clock_ns, now_s)
+        first_ns, first_s = self._first_heard or (0, now_s)
+        factor = (self._clock_ns - first_ns) / NS_PER_S / (now_s - first_s) if now_s > first_s else 0.0
         angle_deg = distance_mm = float("nan")
         if self._pose is not None:
             R_goal, p_goal = self._goal
@@ -152,7 +153,8 @@ class RunSession:
             is_met = angle_deg <= self._task.tolerance_deg and distance_mm <= self._task.tolerance_mm
             is_met &= self._clock_ns >= self._start_ns
             self._met_ns = (self._met_ns or self._clock_ns) if is_met else None
-        return RunProgress(max(self._clock_ns - T0_NS, 0) * 1e-9, wall_s, angle_deg, distance_mm, self._part)
+        simulated_s = max(self._clock_ns - T0_NS, 0) / NS_PER_S
+        return RunProgress(simulated_s, factor, angle_deg, distance_mm, self._part)
 
     def _on_solve(self, message: DiagnosticStatus) -> None:
         values = messages.values_of(message)
