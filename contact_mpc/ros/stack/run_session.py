@@ -76,7 +76,6 @@ class RunSession:
         self._is_lockstep = parameters["plant"]["clock"] == "lockstep"
         self._goal = task.goal_pose()
         self._clock_ns = self._written_ns = 0
-        self._first_heard: tuple[int, float] | None = None  # simulated, ns, and wall time, s
         delay_s = parameters["trajectory_server"].get("start_delay_s", DEFAULT_START_DELAY_S)
         self._start_ns = T0_NS + round(delay_s * NS_PER_S)
         self._met_ns: int | None = None  # since when the goal of a task with an open end is met
@@ -114,20 +113,23 @@ class RunSession:
         self._follow(report)
 
     def _follow(self, report: Callable[[RunProgress], None]) -> None:
-        progress_s = time.monotonic()
-        newest_ns = 0
+        first_s = progress_s = time.monotonic()
+        first_ns = newest_ns = 0
         while not self._is_finished():
             time.sleep(POLL_S)
             for _ in range(4):
                 self.stack.spin(0.0)
             now_s = time.monotonic()
+            if not first_ns:
+                first_ns, first_s = self._clock_ns, now_s
             if self._clock_ns + self._written_ns > newest_ns:
                 newest_ns, progress_s = self._clock_ns + self._written_ns, now_s
             elif now_s - progress_s > self._stall_s:
                 raise StackError(
                     f"simulated time stands still at {self._clock_ns * 1e-9:.3f} s; see the logs of the nodes"
                 )
-            report(self._progress(now_s))
+            factor = (self._clock_ns - first_ns) / NS_PER_S / (now_s - first_s) if now_s > first_s else 0.0
+            report(self._progress(factor))
         time.sleep(DRAIN_S)
 
     def _is_finished(self) -> bool:
@@ -138,11 +140,7 @@ class RunSession:
         end_ns = end_ns if self._met_ns is None else min(end_ns, self._met_ns + hold_ns)
         return min(self._clock_ns, recorded_ns) >= end_ns
 
-    def _progress(self, now_s: float) -> RunProgress:
-        if self._first_heard is None and self._clock_ns:
-            self._first_heard = (self._clock_ns, now_s)
-        first_ns, first_s = self._first_heard or (0, now_s)
-        factor = (self._clock_ns - first_ns) / NS_PER_S / (now_s - first_s) if now_s > first_s else 0.0
+    def _progress(self, real_time_factor: float) -> RunProgress:
         angle_deg = distance_mm = float("nan")
         if self._pose is not None:
             R_goal, p_goal = self._goal
@@ -154,7 +152,7 @@ class RunSession:
             is_met &= self._clock_ns >= self._start_ns
             self._met_ns = (self._met_ns or self._clock_ns) if is_met else None
         simulated_s = max(self._clock_ns - T0_NS, 0) / NS_PER_S
-        return RunProgress(simulated_s, factor, angle_deg, distance_mm, self._part)
+        return RunProgress(simulated_s, real_time_factor, angle_deg, distance_mm, self._part)
 
     def _on_solve(self, message: DiagnosticStatus) -> None:
         values = messages.values_of(message)

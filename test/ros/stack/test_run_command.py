@@ -75,17 +75,17 @@ class Run:
             files = list(self.folder.glob("runs/*/bag/bag.mcap"))
             return bool(files) and files[0].stat().st_size > 1_000_000
 
-        wait_until(lambda: grown() or self.process.poll() is not None)
-        assert self.process.poll() is None, self.finish().stderr
-        return self
+        return self._wait_until(grown)
 
     def wait_until_tracking(self) -> "Run":
         """Wait until the part of the bag that is written holds a solve of the tracker.
 
         Its bytes are looked at (chunks are not compressed): to read the messages takes longer than the motion.
         """
-        self.wait_until_moving()
-        wait_until(lambda: b"solve_ms" in (self.bag / "bag.mcap").read_bytes() or self.process.poll() is not None)
+        return self.wait_until_moving()._wait_until(lambda: b"solve_ms" in (self.bag / "bag.mcap").read_bytes())
+
+    def _wait_until(self, condition: Callable[[], bool]) -> "Run":
+        wait_until(lambda: condition() or self.process.poll() is not None)
         assert self.process.poll() is None, self.finish().stderr
         return self
 
