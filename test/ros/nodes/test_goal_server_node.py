@@ -105,8 +105,8 @@ def test_without_new_estimates_a_goal_is_refused(rig: Any) -> None:
 def test_a_hold_takes_the_reference_away(rig: Any) -> None:
     references = rig.collect("reference")
     assert rig.call(Trigger, "goal_server/hold", Trigger.Request()).success
-    rig.wait_until(lambda: references, "an empty reference")
-    assert not references[-1].points and wait_for(rig, "the bridge holds")["state"] == "holding"
+    rig.wait_until(lambda: any(not reference.points for reference in references), "an empty reference")
+    assert wait_for(rig, "the bridge holds")["state"] == "holding" and not references[-1].points
 
 
 def test_the_search_ends_with_the_node(rig: Any) -> None:
