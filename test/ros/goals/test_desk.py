@@ -189,6 +189,16 @@ def test_a_hold_follows_nothing_until_the_next_goal() -> None:
     assert world.run(5.0).desk.ledger.state == "reached"
 
 
+def test_a_search_that_ends_after_a_hold_hands_nothing_over() -> None:
+    world = World(delay=10).run(0.1)
+    world.desk.take_goal(turned(20.0))
+    world.run(0.2)
+    assert world.search.is_busy
+    assert world.desk.hold().plan is None and world.search.is_busy
+    assert world.run(2.0).reference is None and not world.search.is_busy
+    assert world.desk.ledger.state == "holding"
+
+
 def test_an_object_that_the_tracker_has_lost_is_named() -> None:
     world = World().run(0.1)
     world.desk.take_goal(turned(20.0))
